@@ -37,16 +37,6 @@ MAIN = (
         "evidence.py --sample small --rows 'fixed,five,**'",
     ),
     Result(
-        "Evidence: what its settings rest on",
-        "evidence_choices.md",
-        "evidence.py --leave-one-out",
-    ),
-    Result(
-        "Evidence: how token vectors are kept",
-        "evidence_kept.md",
-        "evidence.py --kept --sets qasper,nq,covid_qa,qmsum",
-    ),
-    Result(
         "Evidence: by the protocol of Chroma's report",
         "evidence_chroma.md",
         "evidence_chroma.py",
@@ -108,7 +98,13 @@ RESULTS_IN_ORDER = (
     Result("PDF: ours and its peers", "pdf_readers.md", "pdf_readers.py"),
     Result("Splitters of code", "code_splitters.md", "code_splitters.py"),
     Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
+    Result("The estimate of tokens", "token_estimate.md", "token_estimate.py"),
     Result("Speed", "speed.md", "speed.py"),
+    Result(
+        "Stores, loaders and elements of others",
+        "integrations.md",
+        "integrations/stores.py",
+    ),
     Result("Many files into one index", "ingestion.md", "ingestion.py"),
     Result("Faster ways to run one encoder", "embedding.md", "embedding.py"),
     Result(

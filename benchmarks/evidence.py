@@ -1,25 +1,22 @@
 """`EvidenceRetriever` on the samples of all question sets, beside chunks searched as others do.
 
     python benchmarks/evidence.py [--sample large|small] [--sets qasper,cuad,...]
-        [--rows WORD,WORD] [--again] [--leave-one-out] [--kept]
+        [--rows WORD,WORD] [--again]
 
-Prints the tables and writes benchmarks/results/evidence.md; --leave-one-out those of the settings,
-to evidence_choices.md, and --kept that of the ways to keep token vectors, to evidence_kept.md. The
-small sample is that of methods.py; its tables are in evidence_small.md and
-evidence_choices_small.md. The encoder's token vectors, and the recall of every question, are kept
-in benchmarks/results/cache/evidence, so that a run that was stopped goes on where it was; --again
-measures the chosen rows anew. Without the evaluation data (STRUCTRAG_DATA) or the encoder it says
-so and stops.
+Prints the tables and writes benchmarks/results/evidence.md. The small sample is that of methods.py;
+its tables are in evidence_small.md. The encoder's token vectors, and the recall of every question,
+are kept in benchmarks/results/cache/evidence, so that a run that was stopped goes on where it was;
+--again measures the chosen rows anew. Without the evaluation data (STRUCTRAG_DATA) or the encoder
+it says so and stops.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -31,7 +28,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from benchmarks import evidence_choices as choices
 from benchmarks import hiqa_boards, quality
 from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.datasets import Question as Asked
@@ -57,9 +53,9 @@ from structrag.evaluation import (
 from structrag.evaluation.measure import Span, spans_of
 from structrag.model_calls.requests import Flow, TokenVectors
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.evidence.corpus import Corpus
+from structrag.records import Chunk
 from structrag.retrieval.evidence.quantised import unit_rows
-from structrag.retrieval.evidence.scores import Question, Ranking
+from structrag.retrieval.evidence.scores import Question
 from structrag.text.tokens import TokenCounter
 
 # Documents of the large sample; None: all
@@ -94,6 +90,8 @@ READING = (
     "bootstrap samples of the questions, drawn within each set; those of differences are paired. "
     "The design was chosen on samples of these sets, so the figures flatter it somewhat."
 )
+SHOWN = 1000  # tokens within which passages are counted
+SENTENCE = 12  # tokens below which a passage is less than a sentence
 Search = Callable[[Asked], dict[int, float]]  # recall in [0, 1] by budget
 
 
@@ -152,6 +150,8 @@ class Setting:
     encoder: KeptTokens
     counter: TokenCounter
     measure: SpanMeasure
+    # Tokens of each passage that a question was given within 1,000, and whether it is a fragment.
+    given: list[list[tuple[int, bool]]] = field(default_factory=list)
 
     def where(self, question: Asked) -> dict[str, str] | None:
         """The document that a question is about; None where that is the question."""
@@ -235,22 +235,7 @@ def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) ->
     return search
 
 
-class Once(EvidenceRetriever):
-    """Ranks the atoms of a pool once for a question, whatever the budget."""
-
-    last: tuple[Corpus, str, Ranking] | None = None
-
-    def _ranking(self, pool: Corpus, question: Question) -> Ranking:
-        if (
-            self.last is None
-            or self.last[0] is not pool
-            or self.last[1] != question.text
-        ):
-            self.last = pool, question.text, super()._ranking(pool, question)
-        return self.last[2]
-
-
-class Unmatched(Once):
+class Unmatched(EvidenceRetriever):
     """The first stage alone: the question's tokens are not matched."""
 
     def _question_flow(self, query: str, basis: Any) -> Flow[Question]:
@@ -260,7 +245,7 @@ class Unmatched(Once):
 
 def evidence(
     setting: Setting,
-    kind: type[EvidenceRetriever] = Once,
+    kind: type[EvidenceRetriever] = EvidenceRetriever,
     k: int | None = None,
     **options: Any,
 ) -> Search:
@@ -276,12 +261,20 @@ def evidence(
         for budget in BUDGETS:
             where = setting.where(asked)
             hits = retriever.search(asked.question, k, where=where, max_tokens=budget)
+            if budget == SHOWN:
+                setting.given.append([passage(hit.chunk) for hit in hits])
             spans = spans_of([hit.chunk for hit in hits])
             value = span_recall(asked.gold, spans, setting.measure, mode=asked.mode)
             recall[budget] = value or 0.0
         return recall
 
     return search
+
+
+def passage(chunk: Chunk) -> tuple[int, bool]:
+    """Its tokens, and whether it is a fragment: below a sentence, or ending with a colon."""
+    is_lead = chunk.text.rstrip().rstrip("*_").endswith((":", "："))
+    return chunk.n_tokens, chunk.n_tokens < SENTENCE or is_lead
 
 
 ROWS: Mapping[str, Callable[[Setting], Search]] = {
@@ -309,6 +302,7 @@ def measured(
     searching = (process_time() - began_searching) / len(one.dataset.questions)
     return {
         "recall": recall,
+        "given": setting.given,
         "indexing": round(indexing, 1),
         "searching": round(searching, 4),
     }
@@ -351,6 +345,12 @@ def page(about: Mapping[str, str], values: Values) -> str:
         f"## Against {BASE}, within 1,000 tokens, set by set",
         against_base(values),
     ]
+    parts += [
+        "## Passages within 1,000 tokens",
+        "How many a question is given, the tokens of the median one, and the share that is a "
+        f"fragment: below {SENTENCE} tokens, or ending with a colon.",
+        passages(values),
+    ]
     if {UNMATCHED, EVIDENCE} <= set(_rows(values)):
         parts += ["## What matching tokens adds to the first stage", added(values)]
     return "\n\n".join(parts) + "\n"
@@ -366,9 +366,28 @@ def added(values: Values) -> str:
             strict=True,
         )
         groups = [np.subtract(own, base).tolist() for own, base in pairs]
-        cells = [choices.shown(mean_of_sets([group])) for group in groups]
-        rows.append([f"{budget:,}", *cells, choices.shown(mean_of_sets(groups))])
+        cells = [shown(mean_of_sets([group])) for group in groups]
+        rows.append([f"{budget:,}", *cells, shown(mean_of_sets(groups))])
     return markdown_table(["", *values, "mean"], rows, labels=1)
+
+
+def passages(values: Values) -> str:
+    """How many passages a question is given, how long they are, and how many are fragments."""
+    rows = []
+    for name in _rows(values):
+        cells = []
+        for of_set in values.values():
+            given = of_set[name].get("given") or []
+            flat = [one for of_question in given for one in of_question]
+            if flat:
+                tokens, are_fragments = zip(*flat, strict=True)
+                cells.append(
+                    f"{len(flat) / len(given):.1f} of {np.median(tokens):.0f}, "
+                    f"{100 * np.mean(are_fragments):.1f} %"
+                )
+        if cells:
+            rows.append([name, *cells])
+    return markdown_table(["", *values], rows, labels=1)
 
 
 def means(values: Values) -> str:
@@ -405,9 +424,7 @@ def against_base(values: Values) -> str:
                 of_set[name]["recall"]["1000"], of_set[BASE]["recall"]["1000"]
             )
             cells.append(
-                choices.shown(
-                    Interval(*(100 * x for x in (gap.difference, gap.low, gap.high)))
-                )
+                shown(Interval(*(100 * x for x in (gap.difference, gap.low, gap.high))))
             )
         rows.append([name, *cells])
     return markdown_table(["", *values], rows, labels=1)
@@ -430,72 +447,13 @@ def _gap_of_means(values: Values, name: str, budget: int) -> str:
     pairs = zip(
         _groups(values, name, budget), _groups(values, BASE, budget), strict=True
     )
-    return choices.shown(
-        mean_of_sets([np.subtract(own, base).tolist() for own, base in pairs])
-    )
+    return shown(mean_of_sets([np.subtract(own, base).tolist() for own, base in pairs]))
 
 
-def settings_page(
-    about: Mapping[str, str],
-    samples: Sequence[Sample],
-    encoder: KeptTokens,
-    counter: TokenCounter,
-) -> str:
-    """The tables of the settings."""
-    benches, folders = _benches(samples, encoder, counter)
-    values = choices.recalls(benches, folders)
-    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    parts = [
-        "# What stands behind the settings of EvidenceRetriever",
-        facts,
-        choices.READING,
-    ]
-    parts += ["## One setting at a time", choices.IDEAS, choices.one_at_a_time(values)]
-    if len(values) > 1:
-        parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
-        parts += [choices.left_out(values)]
-    return "\n\n".join(parts) + "\n"
-
-
-def kept_page(
-    about: Mapping[str, str],
-    samples: Sequence[Sample],
-    encoder: KeptTokens,
-    counter: TokenCounter,
-) -> str:
-    """The table of the ways to keep token vectors."""
-    benches, folders = _benches(samples, encoder, counter)
-    kept = {}
-    for name, make in benches.items():
-        path = folders[name] / "kept.json"
-        if not path.is_file():
-            path.write_text(
-                json.dumps(choices.kept_tokens(make)) + "\n", encoding="utf-8"
-            )
-            print(f"{name}: kept", file=sys.stderr, flush=True)
-        kept[name] = json.loads(path.read_text(encoding="utf-8"))
-    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    parts = ["# How the token vectors of EvidenceRetriever are kept", facts]
-    return "\n\n".join([*parts, choices.KEPT_READING, choices.kept_table(kept)]) + "\n"
-
-
-def _benches(
-    samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
-) -> tuple[dict[str, Callable[..., choices.Bench]], dict[str, Path]]:
-    """For each set what makes its bench, and where its values are kept."""
-    folders = {
-        one.dataset.name: KEPT / f"{one.dataset.name}-{one.key}-choices"
-        for one in samples
-    }
-    for folder in folders.values():
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def bench(one: Sample) -> choices.Bench:
-        setting = Setting(one.dataset, encoder, counter, SpanMeasure(one.dataset.texts))
-        folder = folders[one.dataset.name] / "signals"
-        return choices.bench(setting, one.dataset.questions, folder)
-
-    return {one.dataset.name: partial(bench, one) for one in samples}, folders
+def shown(interval: Interval) -> str:
+    """A difference in points; bold where 0 is not inside its interval."""
+    text = f"{interval.mean:+.1f} [{interval.low:+.1f}, {interval.high:+.1f}]"
+    return f"**{text}**" if interval.low > 0 or interval.high < 0 else text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -515,16 +473,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "samples": "; ".join(map(_sample_line, samples)),
     }
     small = "" if options.sample == "large" else "_small"
-    for asked, write, file in (
-        (options.leave_one_out, settings_page, f"evidence_choices{small}.md"),
-        (options.kept, kept_page, "evidence_kept.md"),
-    ):
-        if asked:
-            text = write(about, samples, encoder, counter)
-            print(text)
-            (options.output / file).write_text(text, encoding="utf-8")
-    if options.leave_one_out or options.kept:
-        return
     words = [word.lower() for word in options.rows.split(",")]
     chosen = [name for name in ROWS if any(word in name.lower() for word in words)]
     values = {
@@ -556,12 +504,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}"
     )
     parser.add_argument("--sample", choices=("large", "small"), default="large")
-    parser.add_argument(
-        "--leave-one-out", action="store_true", help="what each setting gains or loses"
-    )
-    parser.add_argument(
-        "--kept", action="store_true", help="what ways to keep token vectors lose"
-    )
     parser.add_argument("--rows", default="", help="only those with one of these words")
     parser.add_argument(
         "--again", action="store_true", help="measure the chosen rows anew"

@@ -26,12 +26,18 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit
-from benchmarks.evidence import KEPT, KeptTokens, Once
+from benchmarks.evidence import KEPT, KeptTokens
 from benchmarks.hiqa_chroma import COLUMNS, PUBLISHED, K
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
-from structrag import FixedSplitter, Index, MultiViewRetriever, __version__
+from structrag import (
+    EvidenceRetriever,
+    FixedSplitter,
+    Index,
+    MultiViewRetriever,
+    __version__,
+)
 from structrag.evaluation import chroma_scores, spans_of
 from structrag.reading.settings import ReadOptions
 from structrag.records import Hit
@@ -101,7 +107,7 @@ def systems(dataset: Dataset, encoder: Any, counter: TokenCounter) -> dict[str, 
     index.add(dataset.documents)
     fixed = MultiViewRetriever(index, routes=("dense", "bm25"))
     read_options = ReadOptions(counter=counter)
-    retriever = Once.from_documents(
+    retriever = EvidenceRetriever.from_documents(
         dataset.documents, encoder, read_options=read_options
     )
     rows: dict[str, Find] = {

@@ -102,9 +102,12 @@ def measured(documents: Sequence[Document], questions: Sequence[str]) -> list[st
         began, encoder.seconds = process_time(), 0.0
         retriever.search(question)
         times.append(1000 * (process_time() - began - encoder.seconds))
-    pool = retriever.level.shelf().select(None)[1]
-    tokens = sum(len(record.token_rows) for record in pool.records)
-    values = [f"{tokens:,}", f"{len(pool):,}", f"{indexing:.1f}", f"{1000 * first:.0f}"]
+    level = retriever.level
+    pool = level.all_of(level.reader(), None)
+    atoms = pool.corpus.atoms if pool is not None else None
+    sizes = (0, 0) if atoms is None else (len(atoms.token_scales), len(atoms))
+    values = [f"{size:,}" for size in sizes]
+    values += [f"{indexing:.1f}", f"{1000 * first:.0f}"]
     return [*values, *(f"{np.quantile(times, q):.0f}" for q in (0.5, 0.9))]
 
 

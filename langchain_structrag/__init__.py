@@ -9,6 +9,7 @@ from structrag._lazy import lazy_names
 if TYPE_CHECKING:
     from langchain_structrag.d3 import D3Retriever
     from langchain_structrag.embedding import StructragEmbeddings
+    from langchain_structrag.enriching import IDMSEnrichmentTransformer
     from langchain_structrag.evidence import EvidenceCompressor, EvidenceRetriever
     from langchain_structrag.formatting import HiQAFormatter
     from langchain_structrag.hiqa import HiQATransformer
@@ -34,6 +35,7 @@ _HOMES = {
     "HiQAFormatter": "langchain_structrag.formatting",
     "HiQARetriever": "langchain_structrag.hiqa_retriever",
     "HiQATransformer": "langchain_structrag.hiqa",
+    "IDMSEnrichmentTransformer": "langchain_structrag.enriching",
     "IDMSTextSplitter": "langchain_structrag.idms",
     "ImageDescriber": "langchain_structrag.vision",
     "LangChainEmbedder": "langchain_structrag.models",
@@ -55,6 +57,7 @@ __all__ = [
     "HiQAFormatter",
     "HiQARetriever",
     "HiQATransformer",
+    "IDMSEnrichmentTransformer",
     "IDMSTextSplitter",
     "ImageDescriber",
     "LangChainEmbedder",

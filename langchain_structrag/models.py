@@ -22,6 +22,9 @@ from structrag.integrations.models import HostEmbedder, HostModel
 from structrag.integrations.naming import host_name
 from structrag.model_calls.counted import CallTokens, reported_tokens
 from structrag.model_calls.requests import Embedder, LanguageModel
+from structrag.model_calls.settings import CallSettings
+from structrag.models.embedders import as_embedder as core_embedder
+from structrag.models.llm import as_language_model as core_language_model
 
 _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar(
     "structrag_callbacks", default=None
@@ -289,3 +292,14 @@ def _shown(declared: Any) -> str:
     if get_origin(declared) is None:
         return getattr(declared, "__name__", str(declared))
     return str(declared)
+
+
+def models_of(embedding: Any, llm: Any, call_settings: CallSettings) -> dict[str, Any]:
+    """What a `Runner` is made with, of models that a user gave."""
+    return {
+        "embedder": None
+        if embedding is None
+        else core_embedder(as_embedder(embedding)),
+        "llm": core_language_model(as_language_model(llm)),
+        "call_settings": call_settings,
+    }

@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 
 from langchain_structrag.conversion import as_documents, check_documents, to_split
-from langchain_structrag.models import as_embedder, as_language_model
+from langchain_structrag.models import models_of
 from langchain_structrag.splitting import ChunkNames, StructureSplitter
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
@@ -21,8 +21,6 @@ from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
-from structrag.models.embedders import as_embedder as core_embedder
-from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 
@@ -40,7 +38,7 @@ class ReadingTextSplitter(StructureSplitter):
 
     def __init__(
         self,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         *,
         cache: Cache | None = None,
@@ -50,15 +48,10 @@ class ReadingTextSplitter(StructureSplitter):
         **sizes: Any,
     ) -> None:
         super().__init__(**sizes)
-        self._models: dict[str, Any] = {
-            "embedder": None
-            if embeddings is None
-            else core_embedder(as_embedder(embeddings)),
-            "llm": core_language_model(as_language_model(llm)),
-            "call_settings": CallSettings(
-                cache, batch_size, max_concurrency, progress=progress
-            ),
-        }
+        call_settings = CallSettings(
+            cache, batch_size, max_concurrency, progress=progress
+        )
+        self._models = models_of(embedding, llm, call_settings)
         self._runner()
 
     def explain(self, document: Document | str) -> Explanation:
@@ -128,7 +121,7 @@ class ReadingTextSplitter(StructureSplitter):
         end at sections."""
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(
-                "splitter must be without embeddings and llm in a retriever, whose own models "
+                "splitter must be without embedding and llm in a retriever, whose own models "
                 f"answer; got a {type(self).__name__} with models. Leave them out."
             )
         return self._with_path()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+from typing_extensions import Self
 
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import check_at_least
-from structrag.integrations.splitters import check_overlap
+from structrag.integrations.splitters import UNLIMITED, check_overlap
 from structrag.text.sentences import SentenceSplitter
+from structrag.text.tokens import count_tokens
 
 
 class ContentAwareTextSplitter(StructureSplitter):
@@ -43,6 +46,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         format: "markdown", "html", "text" or "auto": told by the metadata (a media type such as
             `mimetype`, or the suffix of `source`, `file_path` or `file_name`) or by the text.
         exclude_titles: Titles (any case) of sections left out with everything below them.
+        flat_chunk_size: `chunk_size` of documents without any heading; None: `chunk_size`.
         min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit;
             0: never.
         plain_headings: Whether headings are looked for in plain text.
@@ -70,6 +74,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         *,
         format: str = "auto",
         exclude_titles: Sequence[str] = (),
+        flat_chunk_size: int | None = None,
         min_chunk_size: int = 0,
         plain_headings: bool = True,
         language: str = "english",
@@ -90,9 +95,11 @@ class ContentAwareTextSplitter(StructureSplitter):
         )
         check_overlap(chunk_overlap, chunk_size)
         check_at_least("min_chunk_size", min_chunk_size, 0)
+        if flat_chunk_size is not None:
+            check_at_least("flat_chunk_size", flat_chunk_size, 1)
         self.core: ContentAwareSplitter = ContentAwareSplitter(
             max_tokens=chunk_size,
-            flat_max_tokens=None,
+            flat_max_tokens=flat_chunk_size,
             min_tokens=min_chunk_size,
             overlap=chunk_overlap,
             context=add_context,
@@ -102,6 +109,17 @@ class ContentAwareTextSplitter(StructureSplitter):
             language=language,
             sentence_splitter=sentence_splitter,
         )
+
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """As published (MC-indexing, section 3.1): sections whole, however long. A document without
+        headings, of which the paper does not speak, is cut at 300 tokens, by `count_tokens`."""
+        published = {
+            "chunk_size": UNLIMITED,
+            "flat_chunk_size": ContentAwareSplitter.paper().flat_max_tokens,
+            "length_function": count_tokens,
+        }
+        return cls(**{**published, **settings})
 
 
 class FixedTextSplitter(StructureSplitter):

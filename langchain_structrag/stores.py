@@ -15,6 +15,7 @@ from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.stores import (
+    TOGETHER,
     HostStore,
     Match,
     as_similarities,
@@ -27,6 +28,7 @@ from structrag.integrations.stores import (
     view_of,
 )
 from structrag.model_calls.requests import Ranking, Search
+from structrag.model_calls.texts import batches_of
 
 
 @dataclass
@@ -75,18 +77,19 @@ class LangChainDenseStore(HostStore):
             )
             for chunk, view, text in entry_texts(entry)
         ]
-        ids = [str(document.id) for document in documents]
-        if ids:
+        for batch in batches_of(documents, TOGETHER):
+            ids = [str(document.id) for document in batch]
             # Some stores refuse ids that they have.
             self._delete(self._present(ids) or [])
-            self.vectorstore.add_documents(documents, ids=ids)
+            self.vectorstore.add_documents(batch, ids=ids)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove a document's entries by (chunk id, view). Those that are not there are no error
         where the store can tell."""
-        ids = [entry_id(chunk_id, view) for chunk_id, view in entry_keys]
-        present = self._present(ids)
-        self._delete(ids if present is None else present)
+        for batch in batches_of(entry_keys, TOGETHER):
+            ids = [entry_id(chunk_id, view) for chunk_id, view in batch]
+            present = self._present(ids)
+            self._delete(ids if present is None else present)
 
     def _present(self, ids: list[str]) -> list[str] | None:
         """The ids that the store has; None where it cannot tell."""

@@ -9,6 +9,7 @@ from structrag._lazy import lazy_names
 if TYPE_CHECKING:
     from llama_index_structrag.d3 import D3Retriever
     from llama_index_structrag.embedding import StructragEmbedding
+    from llama_index_structrag.enriching import IDMSEnrichment
     from llama_index_structrag.events import (
         IndexBuildEndEvent,
         IndexBuildStartEvent,
@@ -39,6 +40,7 @@ _HOMES = {
     "HiQAFormatter": "llama_index_structrag.formatting",
     "HiQANodeParser": "llama_index_structrag.hiqa",
     "HiQARetriever": "llama_index_structrag.hiqa_retriever",
+    "IDMSEnrichment": "llama_index_structrag.enriching",
     "IDMSNodeParser": "llama_index_structrag.idms",
     "ImageDescriber": "llama_index_structrag.vision",
     "IndexBuildEndEvent": "llama_index_structrag.events",
@@ -62,6 +64,7 @@ __all__ = [
     "HiQAFormatter",
     "HiQANodeParser",
     "HiQARetriever",
+    "IDMSEnrichment",
     "IDMSNodeParser",
     "ImageDescriber",
     "IndexBuildEndEvent",

@@ -267,18 +267,21 @@ def show_text(node: TextNode) -> None:
     hide_structure(node)
 
 
-def show_index_text(node: TextNode, chunk: Chunk) -> None:
-    """Show each kind of model its text of an image or table.
+def show_index_text(node: TextNode, chunk: Chunk, *, passage: bool = True) -> None:
+    """Show each kind of model its text of a chunk that is indexed by another one.
 
-    Embedding models see the index text, language models the text, both as metadata. LlamaIndex has
-    one template for both, so the text leaves the template; `node.text` stays. Plain nodes go
-    through every store.
+    Embedding models see the index text, language models the text, or with `passage` False the index
+    text too; both as metadata without names of keys. LlamaIndex has one template for both, so the
+    text leaves the template; `node.text` stays. Plain nodes go through every store.
     """
     body, template = chunk.extras.get("reduced"), node.text_template
     if not body or "{metadata_str}" not in template:
         show_text(node)
         return
-    node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: f"\n{node.text}"})
-    node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
+    text = node.text if passage else ""
+    node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: text})
+    if passage:
+        node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
     node.excluded_embed_metadata_keys.append(SEGMENT_TEXT_KEY)
     node.text_template = template.replace("{content}", "").strip()
+    node.metadata_template = "{value}"

@@ -80,8 +80,8 @@ class IDMSNodeParser(_Fields):
     `idms_margin` (of the gap in front of the node; 0.0 at the start of a section),
     `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
     `idms_degraded`: how many gaps had no answer of the LLM and took the similarity. Of `enrich`,
-    else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text, which is
-    embedded in place of the node's) and `idms_added` (as JSON: sentences of the document that
+    else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text, which
+    models see in place of the node's) and `idms_added` (as JSON: sentences of the document that
     explain what the node presupposes, with their offsets), which where `add_context` follow the
     titles in `heading_context`; the node's text stays, and is what language models see.
     """
@@ -144,7 +144,7 @@ class IDMSNodeParser(_Fields):
         return cls(**{**published, **settings})
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
-        show_index_text(node, chunk)
+        show_index_text(node, chunk, passage=False)
 
     def core_splitter(
         self, limit: int, counter: TokenCounter, *, context: bool = True

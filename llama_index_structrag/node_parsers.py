@@ -15,7 +15,7 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.integrations.splitters import check_overlap
+from structrag.integrations.splitters import UNLIMITED, check_overlap
 
 if TYPE_CHECKING:
     _ContentAware = StructureNodeParser
@@ -82,6 +82,18 @@ class ContentAwareNodeParser(_ContentAware):
     @classmethod
     def class_name(cls) -> str:
         return "ContentAwareNodeParser"
+
+    @classmethod
+    def paper(cls, **settings: Unpack[ContentAwareParserArguments]) -> Self:
+        """As published (MC-indexing, section 3.1): sections whole, however long, without the titles
+        above. A document without headings, of which the paper does not speak, is cut at 300
+        tokens."""
+        published: dict[str, Any] = {
+            "chunk_size": UNLIMITED,
+            "flat_chunk_size": ContentAwareSplitter.paper().flat_max_tokens,
+            "add_context": False,
+        }
+        return cls(**{**published, **settings})
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:

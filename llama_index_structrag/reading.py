@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.bridge.pydantic import BaseModel, Field, model_validator
 from llama_index.core.schema import BaseNode
 
 from llama_index_structrag.models import core_embedder, core_model
@@ -16,6 +16,7 @@ from llama_index_structrag.settings import Named
 from structrag.chunks.model_splitter import read_boundary_embedder
 from structrag.errors import InvalidParameter
 from structrag.integrations.metadata import full_notes
+from structrag.integrations.retrievers import with_one_embedder
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
@@ -52,7 +53,52 @@ def checked_cache(cache: Any) -> Cache | None:
     return cache
 
 
-class ReadingNodeParser(StructureNodeParser):
+class ModelFields(BaseModel):
+    """The models of a component and how they are called, as fields."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_names(cls, data: Any) -> Any:
+        """Take other names of `embed_model` as well."""
+        return (
+            with_one_embedder(data, "embed_model") if isinstance(data, dict) else data
+        )
+
+    embed_model: EmbedModel = Field(
+        default=None,
+        description="LlamaIndex embedding model, or what structrag takes; None: LSA of each "
+        "document's own sentences.",
+    )
+    llm: LanguageModelField = Field(
+        default=None,
+        description="LlamaIndex LLM, or a function from str to str; None: none.",
+    )
+    cache: Any = Field(
+        default=None,
+        exclude=True,
+        description="A structrag Cache that keeps finished calls and vectors; None: none.",
+    )
+    batch_size: int = Field(
+        default=64, gt=0, exclude=True, description="Most texts in one embedding call."
+    )
+    max_concurrency: int = Field(
+        default=8,
+        gt=0,
+        exclude=True,
+        description="Most language-model calls in flight.",
+    )
+
+    def _runner(self) -> Runner:
+        return Runner(
+            llm=core_model(self.llm),
+            embedder=core_embedder(self.embed_model),
+            call_settings=CallSettings(
+                checked_cache(self.cache), self.batch_size, self.max_concurrency
+            ),
+        )
+
+
+class ReadingNodeParser(ModelFields, StructureNodeParser):
     """Base of the node parsers that ask models.
 
     Nodes are read in groups of bounded size: a group's prompts go out together, its sentences in
@@ -76,33 +122,10 @@ class ReadingNodeParser(StructureNodeParser):
         ge=0,
         description="Least tokens of a node; None: a share of chunk_size.",
     )
-    embed_model: EmbedModel = Field(
-        default=None,
-        description="LlamaIndex embedding model, or what structrag takes; None: LSA of each "
-        "document's own sentences.",
-    )
-    llm: LanguageModelField = Field(
-        default=None,
-        description="LlamaIndex LLM, or a function from str to str; None: none.",
-    )
     boundary_embedder: BoundaryEmbedder = Field(
         default=None,
         description="What compares sentences in place of embed_model: a model, or the folder of "
         "a static one.",
-    )
-    cache: Any = Field(
-        default=None,
-        exclude=True,
-        description="A structrag Cache that keeps finished calls and vectors; None: none.",
-    )
-    batch_size: int = Field(
-        default=64, gt=0, exclude=True, description="Most texts in one embedding call."
-    )
-    max_concurrency: int = Field(
-        default=8,
-        gt=0,
-        exclude=True,
-        description="Most language-model calls in flight.",
     )
 
     @classmethod
@@ -131,12 +154,3 @@ class ReadingNodeParser(StructureNodeParser):
         for group in shown_groups(nodes, show_progress):
             families += await runner.arun(self._group_flow(group, runner))
         return self._finished(nodes, families)
-
-    def _runner(self) -> Runner:
-        return Runner(
-            llm=core_model(self.llm),
-            embedder=core_embedder(self.embed_model),
-            call_settings=CallSettings(
-                checked_cache(self.cache), self.batch_size, self.max_concurrency
-            ),
-        )

@@ -213,6 +213,21 @@ class IndexRetriever(ToolRetriever):
         names = cls.KIND.index_options(what)
         return ["embed_model", *(HOST_NAMES.get(name, name) for name in names)]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: a saved index by its place. The core's retriever is made anew."""
+        left_out = ("retriever", "callback_manager")
+        return {k: value for k, value in vars(self).items() if k not in left_out}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self.callback_manager = CallbackManager()
+        self.retriever = self._core()
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
     def __deepcopy__(self, memo: Any = None) -> Self:
         """Another retriever over the same index. Its models and files cannot be copied."""
         return copy(self)

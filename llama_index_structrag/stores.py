@@ -27,6 +27,7 @@ from structrag.index.index import Index
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import DOCUMENT_KEY, VIEW_KEY
 from structrag.integrations.stores import (
+    TOGETHER,
     HostStore,
     Match,
     documents_of,
@@ -37,6 +38,7 @@ from structrag.integrations.stores import (
     view_of,
 )
 from structrag.model_calls.requests import Search
+from structrag.model_calls.texts import batches_of
 
 _SEPARATOR = "\x1f"
 
@@ -75,8 +77,8 @@ class LlamaIndexDenseStore(HostStore):
     def put(self, entry: Entry) -> None:
         """Add the vectors of a document."""
         nodes = _nodes(entry, self.vector_store.stores_text)
-        if nodes:
-            self.vector_store.add(nodes)
+        for batch in batches_of(nodes, TOGETHER):
+            self.vector_store.add(batch)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove a document; its nodes go by their reference to it."""

@@ -42,18 +42,13 @@ def content(path: Path) -> dict[str, Any]:
             level: store.reader(level).chunks() for level in store.settings.levels
         },
         "rows": [reader.view_text(row, "raw") for row in range(len(reader))],
-        "arrays": {
-            doc_id: [
-                array_of(reader, doc_id, name) for name in ("starts", "token_rows")
-            ]
-            for doc_id in store.document_ids
-        },
+        "blobs": [
+            [bytes(blob) for blob in row.blobs]
+            for row in reader.stored_rows(
+                range(len(reader)), ["light", "codes"]
+            ).values()
+        ],
     }
-
-
-def array_of(reader: Any, doc_id: str, name: str) -> Any:
-    array = reader.array(doc_id, name)
-    return None if array is None else array.tolist()
 
 
 def start(folder: Path, make: str, **options: Any) -> subprocess.Popen[bytes]:

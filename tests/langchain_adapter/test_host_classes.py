@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from langchain_structrag import (
     PICTextSplitter,
     TwoHopRetriever,
 )
+from structrag.errors import InvalidParameter
 
 classic = pytest.importorskip("langchain_classic.retrievers")
 compressors = pytest.importorskip("langchain_classic.retrievers.document_compressors")
@@ -225,3 +227,15 @@ def test_a_chat_with_history_is_answered_from_what_ours_finds(retriever: Any) ->
     assert ANSWER in result["answer"]
     assert len(result["context"]) == 1
     assert asyncio.run(chain.ainvoke(asked))["answer"] == result["answer"]
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_a_saved_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
+    made = retriever.from_documents(DOCUMENTS, "lsa")
+    with pytest.raises(InvalidParameter, match="must be saved"):
+        pickle.dumps(made)
+    made.save(tmp_path / "index")
+    around = TwoHopRetriever(retriever=made)
+    for one in (made, around, retriever.load(tmp_path / "index", "lsa")):
+        again = pickle.loads(pickle.dumps(one))
+        assert again.invoke(QUESTION) == one.invoke(QUESTION)

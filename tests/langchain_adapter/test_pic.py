@@ -136,7 +136,9 @@ def test_a_document_brings_its_instructions_in_its_metadata() -> None:
             queries.append(text)
             return super().embed_query(text)
 
-    splitter = PICTextSplitter.paper(Queries(size=16), instructions_key="questions")
+    splitter = PICTextSplitter.paper(
+        Queries(size=16), instructions_key="questions", as_query=True
+    )
     questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
     documents = [
         Document(page_content=TEXT, metadata={"questions": texts, "source": f"{i}"})

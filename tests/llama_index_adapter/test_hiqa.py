@@ -98,14 +98,11 @@ def test_a_table_is_embedded_by_its_labels_and_read_in_full() -> None:
     assert table.text == TABLE
     assert MANUAL[table.start_char_idx : table.end_char_idx] == TABLE
     assert seen(table, MetadataMode.EMBED) == (
-        "year: 2020\nheading_context: Pump A > Data\nsegment_index_text: Electrical values at 25 "
+        "2020\nPump A > Data\nElectrical values at 25 "
         "C.\nName | Value\nVoltage\nCurrent\n"
         "Values are typical."
     )
-    assert (
-        seen(table, MetadataMode.LLM)
-        == f"year: 2020\nheading_context: Pump A > Data\nsegment_text: \n{TABLE}"
-    )
+    assert seen(table, MetadataMode.LLM) == f"2020\nPump A > Data\n{TABLE}"
     assert seen(table, MetadataMode.NONE) == TABLE
 
 
@@ -222,7 +219,7 @@ def test_nodes_keep_both_texts_through_a_pipelines_cache_and_a_store() -> None:
         .retrieve("Electrical values name value voltage current typical")[0]
         .node
     )
-    assert best.text == TABLE and "segment_text" in seen(best, MetadataMode.LLM)
+    assert best.text == TABLE and TABLE in seen(best, MetadataMode.LLM)
 
 
 def test_another_parser_behind_it_takes_nothing_over_that_is_not_its_own() -> None:

@@ -167,7 +167,7 @@ def test_a_document_brings_its_instructions_in_its_metadata() -> None:
             queries.append(query)
             return vector(query)
 
-    parser = PICNodeParser.paper(Queries(), instructions_key="questions")
+    parser = PICNodeParser.paper(Queries(), instructions_key="questions", as_query=True)
     questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
     documents = [
         Document(text=TEXT, metadata={"questions": texts}) for texts in questions

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from structrag.chunks.code_divisions import Code
 from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
 from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.outline import Outline
-from structrag.reading.settings import ReadOptions
+from structrag.reading.settings import ReadOptions, changed
 from structrag.records import Block, Chunk, Document
 from structrag.text.cutting import Piece
 from structrag.text.heading_path import Context
@@ -69,6 +70,14 @@ class ContentAwareSplitter(ReadOptions):
             raise InvalidParameter(
                 f"overlap must be at most half of max_tokens ({limit}); got {self.overlap}."
             )
+
+    @classmethod
+    def paper(cls, **changes: Any) -> ContentAwareSplitter:
+        """As published (MC-indexing, section 3.1): the smallest titled divisions whole, however
+        long, without heading path. A document without headings, of which the paper does not speak,
+        is cut at 300 tokens. A chunk begins with its heading line, which `Index(preset="paper")`
+        does not index."""
+        return changed(cls, {"max_tokens": None, "context": False}, changes)
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order."""

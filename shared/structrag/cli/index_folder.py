@@ -219,6 +219,10 @@ class IndexFolder:
             raise nothing_read(roots, [*map(Path, states)])
         return Changes(**counts)
 
+    def holds(self, name: str) -> bool:
+        """Whether a file is in the index."""
+        return name in self.memory.files
+
     def fill(
         self,
         paths: Sequence[Path],

@@ -7,21 +7,30 @@ from typing import Annotated
 
 import typer
 
+from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import IndexFolder
-from structrag.cli.options import Embedder, Format, Isolated, Paths, Reader
+from structrag.cli.options import Embedder, Format, Isolated, Reader
 from structrag.cli.printing import show_progress
-from structrag.errors import require
+from structrag.errors import InvalidParameter, require
+from structrag.index.opening import engine_of
 
 
 def mcp(
-    paths: Paths,
-    embedder: Embedder = "",
-    index: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder that keeps the index: the next start reads only changed files."
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Documents, or folders of documents; none: those in a store that `index` has "
+            "filled."
         ),
     ] = None,
+    embedder: Embedder = "",
+    index: Annotated[
+        str,
+        typer.Option(
+            help="A folder that keeps the index: the next start reads only changed files; or a "
+            "store such as lancedb:FOLDER that `index` has filled."
+        ),
+    ] = "",
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
@@ -34,9 +43,20 @@ def mcp(
     require("mcp", extra="mcp")
     from structrag.cli.mcp_server import Library, server_of
 
+    in_engine = engine_of(index) is not None
+    if in_engine == bool(paths):
+        raise InvalidParameter(
+            "Name files or folders to serve, or a store such as --index lancedb:FOLDER that "
+            "`structrag index` has filled, not both."
+        )
+    kept: EngineIndex | IndexFolder
+    if in_engine:
+        kept = EngineIndex(index, embedder=embedder)
+    else:
+        kept = IndexFolder(Path(index) if index else None, embedder=embedder)
     library = Library(
-        IndexFolder(index, embedder=embedder),
-        paths,
+        kept,
+        paths or [],
         format=format,
         reader=reader,
         isolated=isolated,

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import AliasChoices, Field
 from typing_extensions import TypedDict
 
 from structrag._version import __version__
+from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.cli.options import read_document
 from structrag.errors import InvalidParameter, StructragError, check_at_least
@@ -23,6 +25,8 @@ from structrag.reading.sections import parse
 from structrag.records import Document, Hit, Section
 from structrag.text.tokens import count_tokens
 
+# A question by its other name is taken too.
+Query = Annotated[str, Field(validation_alias=AliasChoices("query", "question"))]
 FRESH = 2.0  # seconds in which files are not looked at again
 INSTRUCTIONS = (
     "Documents of a folder. Use evidence for a question and search for words; outline and "
@@ -75,7 +79,7 @@ class SectionText(TypedDict):
     start: int
     end: int
     text: str
-    more: bool  # whether it was cut at `max_tokens`
+    more: bool  # whether it was cut at `max_tokens`; `end` is where to read on
 
 
 class Library:
@@ -83,14 +87,18 @@ class Library:
 
     Args:
         kept: The index; it is brought up to date when it is used.
-        paths, how: As in `IndexFolder.update`.
+        paths, how: As in `IndexFolder.update`; without paths it serves what is in the index.
     """
 
-    def __init__(self, kept: IndexFolder, paths: Sequence[Path], **how: Any) -> None:
+    def __init__(
+        self, kept: IndexFolder | EngineIndex, paths: Sequence[Path], **how: Any
+    ) -> None:
         self.kept = kept
         self.paths: list[Path] = list(paths)
         self.how = how
-        self.base: str = _base(self.paths)
+        self.base: str = _base(
+            self.paths or [Path(name).parent for name in kept.index.document_ids]
+        )
         # By file: time of its change, document.
         self._read: dict[str, tuple[int, Document]] = {}
         self._looked = float("-inf")
@@ -148,8 +156,12 @@ class Library:
         """The absolute path of a name that may stand below the base."""
         return os.path.normpath(os.path.join(self.base, shown))
 
-    def read(self, document: str, section: int, max_tokens: int) -> SectionText:
-        """The text of a section with everything below it. 0 stands for the whole document."""
+    def read(
+        self, document: str, section: int, max_tokens: int, start: int = 0
+    ) -> SectionText:
+        """The text of a section with everything below it. 0 stands for the whole document, and for
+        the section's own start."""
+        check_at_least("max_tokens", max_tokens, 1)
         with self._lock:
             self.refresh()
             name = self._name(document)
@@ -160,7 +172,13 @@ class Library:
                     f"section must be a number from 0 to {len(sections) - 1} for {document!r}; got "
                     f"{section}. The tool outline lists them."
                 )
-            start, end = sections[section].start, sections[section].end
+            first, end = sections[section].start, sections[section].end
+            start = start or first
+            if not first <= start <= end:
+                raise InvalidParameter(
+                    f"start must be 0 or from {first} to {end}, where section {section} of "
+                    f"{document!r} stands; got {start}. To read on, give the `end` that came last."
+                )
             cut = _cut(source.text, start, end, max_tokens)
             return SectionText(
                 document=self._shown(name),
@@ -214,7 +232,7 @@ class Library:
         """The id of a document by its short name. Nothing but the documents of the index can be
         read."""
         name = self._place(document)
-        if document and name in self.kept.memory.files:
+        if document and self.kept.holds(name):
             return name
         raise InvalidParameter(
             f"document must be one of this folder's; got {document!r}. The tool outline without a "
@@ -236,14 +254,14 @@ def server_of(library: Library) -> MCPServer[Any]:
     )
 
     @server.tool()
-    def evidence(question: str, max_tokens: int = 1000) -> list[FoundPassage]:
+    def evidence(query: Query, max_tokens: int = 1000) -> list[FoundPassage]:
         """The passages that answer a question, best first. Together they have at most so many
         tokens."""
         with _mistakes_said():
-            return library.find(question, None, max_tokens)
+            return library.find(query, None, max_tokens)
 
     @server.tool()
-    def search(query: str, k: int = 5) -> list[FoundPassage]:
+    def search(query: Query, k: int = 5) -> list[FoundPassage]:
         """The k best passages for words or a question. Each is a paragraph, table or list."""
         with _mistakes_said():
             return library.find(query, k, None)
@@ -260,11 +278,14 @@ def server_of(library: Library) -> MCPServer[Any]:
 
     @server.tool()
     def read_section(
-        document: str, section: int = 0, max_tokens: int = 4000
+        document: str, section: int = 0, start: int = 0, max_tokens: int = 4000
     ) -> SectionText:
-        """The text of a section with everything below it. Section 0 is the whole document."""
+        """The text of a section with everything below it. Section 0 is the whole document.
+
+        It is cut at max_tokens, and `more` is true then: read on with the `end` that came as start.
+        """
         with _mistakes_said():
-            return library.read(document, section, max_tokens)
+            return library.read(document, section, max_tokens, start)
 
     return server
 
@@ -283,14 +304,16 @@ def _base(paths: Sequence[Path]) -> str:
     folders = [
         os.path.abspath(path if path.is_dir() else path.parent) for path in paths
     ]
-    return os.path.commonpath(folders)
+    return os.path.commonpath(folders) if folders else os.getcwd()
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:
     """Where a text of most tokens ends. At a line's end if there is one."""
-    if count_tokens(text[start:end]) <= max_tokens:
+    low, high = start, min(end, start + max_tokens)
+    while high < end and count_tokens(text[start:high]) <= max_tokens:
+        low, high = high, min(end, 2 * high - start)
+    if high == end and count_tokens(text[start:end]) <= max_tokens:
         return end
-    low, high = start, end
     while low < high:
         middle = (low + high + 1) // 2
         if count_tokens(text[start:middle]) <= max_tokens:
@@ -298,4 +321,4 @@ def _cut(text: str, start: int, end: int, max_tokens: int) -> int:
         else:
             high = middle - 1
     line = text.rfind("\n", start, low) + 1
-    return line if line > start else low
+    return line if line > start else max(low, start + 1)

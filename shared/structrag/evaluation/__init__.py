@@ -15,6 +15,8 @@ from structrag.evaluation.aggregate import (
     paired_bootstrap,
 )
 from structrag.evaluation.answers import (
+    accuracy,
+    adequacy,
     answer_tokens,
     exact_match,
     has_answer,
@@ -63,6 +65,8 @@ __all__ = [
     "ChromaScores",
     "MacroMean",
     "SpanMeasure",
+    "accuracy",
+    "adequacy",
     "answer_prompt",
     "answer_tokens",
     "baseline_segmentations",

@@ -1,4 +1,4 @@
-"""Answer strings: Hits@k by tokens, exact match and token F1 of SQuAD."""
+"""Answer strings: Hits@k by tokens, exact match and token F1 of SQuAD; HiQA's grades of answers."""
 
 from __future__ import annotations
 
@@ -158,6 +158,44 @@ def token_f1(references: Iterable[str], prediction: str) -> float | None:
     return max(
         (_bag_f1(predicted, _bag(reference)) for reference in references), default=None
     )
+
+
+def accuracy(grades: Iterable[float]) -> float | None:
+    """The mean grade of answers (HiQA, B.2): 1 for a correct one, 0.5 for one that is partly so, 0
+    for a wrong one.
+
+    In [0, 1]. None without grades. Raises InvalidParameter for another grade.
+
+    Example:
+        >>> accuracy([1, 0.5, 0, 1])
+        0.625
+    """
+    given = list(grades)
+    for grade in given:
+        if grade not in (0, 0.5, 1):
+            raise InvalidParameter(
+                f"grades must be 1 (correct), 0.5 (partly) or 0 (wrong); got {grade!r}."
+            )
+    return sum(given) / len(given) if given else None
+
+
+def adequacy(ranks: Sequence[int]) -> list[int]:
+    """How clear and informative answers of K methods to one question are (HiQA, B.2).
+
+    `ranks` are those that an annotator gave the methods' answers, from 1 for the best to K; a rank
+    r counts K + 1 - r, from 1 to K, and higher is better. Raises InvalidParameter for another rank.
+
+    Example:
+        >>> adequacy([2, 1, 3])
+        [2, 3, 1]
+    """
+    most = len(ranks)
+    for rank in ranks:
+        if rank not in range(1, most + 1):
+            raise InvalidParameter(
+                f"ranks must be from 1 to {most}, the number of methods; got {rank!r}."
+            )
+    return [most + 1 - rank for rank in ranks]
 
 
 def _check_list(name: str, gold: Iterable[str]) -> None:

@@ -36,8 +36,26 @@ Refer to the context above and answer the following question with just a few wor
 Question: {question}
 The answer is"""
 
+# HiQA prints none: the model gets context and question, and may answer with images (A.1, A.3).
+IMAGE_ANSWER_PROMPT = """\
+Answer the question by the context below and by nothing else. Each part of the context begins with \
+the titles it stands under: use only parts about what is asked. Where an image in the context, \
+![...](...), helps to answer, repeat its reference in the answer. If the context does not hold the \
+answer, say so.
+
+Context:
+{quotes}
+
+Question: {question}
+
+Answer:"""
+
 # Of each paper: its prompt, and what stands between quotes.
-ANSWER_PROMPTS = {"mc": (ANSWER_PROMPT, "\n\n"), "pic": (SHORT_ANSWER_PROMPT, "\n")}
+ANSWER_PROMPTS = {
+    "mc": (ANSWER_PROMPT, "\n\n"),
+    "pic": (SHORT_ANSWER_PROMPT, "\n"),
+    "hiqa": (IMAGE_ANSWER_PROMPT, "\n\n"),
+}
 
 # Figure 11 of MC-indexing.
 JUDGE_PROMPT = """\
@@ -64,7 +82,8 @@ _KEYS = ("answer_1_score", "answer_2_score")
 def answer_prompt(question: str, quotes: Sequence[str], *, paper: str = "mc") -> str:
     """What asks for a short answer from quotes alone.
 
-    It is that of MC-indexing ("mc", figure 10) or of PIC ("pic", table 8).
+    It is that of MC-indexing ("mc", figure 10), that of PIC ("pic", table 8), or one for HiQA
+    ("hiqa"), whose paper prints none: ours asks for images where they help.
 
     Example:
         >>> prompt = answer_prompt("What leaks?", ["The pump leaks.", "Cats sleep."])

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.index.entries import Entry
+from structrag.index.entries import Entry, StoredRow
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
@@ -75,6 +75,14 @@ class CorpusReader(Protocol):
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order."""
 
+    def stored_rows(
+        self, rows: Iterable[int], names: Sequence[str]
+    ) -> dict[int, StoredRow]:
+        """Those of some rows that there are, with their blobs of these names."""
+
+    def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
+        """How many rows a view has, and how many of them hold each of some terms."""
+
     def search_dense(
         self, view: str, vector: ArrayLike, n: int, where: Any = None
     ) -> Rows:
@@ -90,7 +98,10 @@ class CorpusStore(Protocol):
 
     settings: Settings
     config: dict[str, Any]  # of the index, saved with it
-    shared: dict[str, NDArray[Any]]  # arrays that belong to all documents
+
+    @property
+    def shared(self) -> dict[str, NDArray[Any]]:
+        """Arrays that belong to all documents."""
 
     @property
     def changes(self) -> int:

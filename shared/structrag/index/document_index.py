@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -76,12 +78,43 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         if self.address is not None:
             self.use(self._opened(self.address, store.settings))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: the place where it is saved, and the models as they are pickled."""
+        kind = type(self).__name__
+        cure = f"Save it, and give the other process the path, to call {kind}.load with the models."
+        state = {**vars(self), "store": self._place()}
+        del state["levels"]
+        if state["store"] is None:
+            raise InvalidParameter(
+                f"{kind} must be saved as it is to be pickled, since a pickle holds the place of "
+                f"its documents; it has changes that are in no folder. {cure}"
+            )
+        try:
+            _check_picklable(state)
+        except Exception as error:
+            raise InvalidParameter(
+                f"{kind} must hold models that can be pickled to be pickled itself; got one that "
+                f"raises {type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
+            ) from error
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        store = open_store(state["store"])
+        self._check_saved(state["store"], store.config)
+        self.use(store)
+
+    def _place(self) -> Address | None:
+        """Where the documents are kept as they are now; None where no place has them so."""
+        if not isinstance(self.store, Store):
+            return self.address
+        place, changes = self.store.saved_at or (None, None)
+        return place if changes == self.store.changes else None
+
     def use(self, store: CorpusStore) -> None:
         """Take a store in the place of the one there is."""
         self.store = store
-        self.levels: Mapping[str, Level] = (
-            self._searched(store) if isinstance(store, Store) else {}
-        )
+        self.levels: Mapping[str, Level] = self._searched(store)
 
     def _opened(self, address: Address, settings: Settings) -> CorpusStore:
         """The store at an address, with what is there."""
@@ -100,7 +133,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             raise InvalidParameter(
                 f"store must be a folder for {cls.__name__}, which reads all its documents into "
                 f"memory; got {os.fspath(address)!r}. Pass a folder, or search the engine with "
-                "MultiViewRetriever, which reads only what it finds."
+                "EvidenceRetriever or MultiViewRetriever, which read only what they find."
             )
 
     def _check_for_engine(self, settings: Settings) -> None:
@@ -109,8 +142,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     # -- what differs
 
     @abstractmethod
-    def _searched(self, store: Store) -> Mapping[str, Level]:
-        """The levels of a store that searches compare with vectors."""
+    def _searched(self, store: Any) -> Mapping[str, Level]:
+        """The levels of a store that searches compare with vectors; none where the store does."""
 
     @abstractmethod
     def _preparing(self) -> Callable[..., AddBatch]:
@@ -322,6 +355,16 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     ) -> dict[str, Any]:
         """The options of a saved index, and those given for the rest."""
         return dict(options)
+
+
+def _check_picklable(state: Any) -> None:
+    """Raise what pickling raises, by cloudpickle where that is in use."""
+    try:
+        pickle.dumps(state)
+    except Exception:
+        if "cloudpickle" not in sys.modules:
+            raise
+        sys.modules["cloudpickle"].dumps(state)
 
 
 def check_embedder(

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from itertools import count
 from typing import Any
 
@@ -30,7 +31,7 @@ from structrag.index.filters import Filter, Filters
 from structrag.index.selection import allowed_values
 from structrag.index.snapshot import Settings
 
-HEAD, CHUNK, WINDOW, DEAD = 0, 1, 2, 3  # kinds of rows
+HEAD, CHUNK, WINDOW, DEAD, BLOB = 0, 1, 2, 3, 4  # kinds of rows
 # An id is the document's key, the chunk's number from 1 (0: the head), and the window's from 0.
 WINDOW_BITS, CHUNK_BITS = 12, 20
 KEY_BITS = WINDOW_BITS + CHUNK_BITS
@@ -52,6 +53,7 @@ class EngineRow:
     # View -> terms with blanks.
     terms: Mapping[str, str | None] = field(default_factory=dict)
     vectors: Mapping[str, Vector] = field(default_factory=dict)  # view -> unit vector
+    blobs: Mapping[str, bytes] = field(default_factory=dict)  # of a chunk, by name
 
 
 def views_of(settings: Settings) -> tuple[str, ...]:
@@ -93,10 +95,9 @@ def read_head(row_id: int, record: bytes) -> DocumentRow:
 def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
     """An entry checked, without the store. Raises InvalidParameter and InvalidAnswer as `prepare`
     does, and where an engine's rows cannot hold the document."""
-    if entry.arrays or len(settings.levels) > 1:
+    if len(settings.levels) > 1:
         raise InvalidParameter(
-            "store must be a folder for this kind of index: an engine keeps chunks with their "
-            "texts and vectors, and no other arrays."
+            "store must be a folder for this kind of index: an engine keeps one kind of chunks."
         )
     prepared = prepare(entry, settings.levels, settings.dtype)
     (level,) = prepared.levels.values()
@@ -148,10 +149,10 @@ def engine_rows(entry: CheckedEntry, key: int, settings: Settings) -> list[Engin
             for view, text in row.texts.items()
         }
         windows = vectors.get(number, [{}])
+        line = serialise_row(row)
+        blobs = {blob: contents[number] for blob, contents in level.blobs.items()}
         rows.append(
-            EngineRow(
-                place, CHUNK, name, chunk, tags, serialise_row(row), terms, windows[0]
-            )
+            EngineRow(place, CHUNK, name, chunk, tags, line, terms, windows[0], blobs)
         )
         for window, of_window in enumerate(windows[1:], start=1):
             rows.append(
@@ -188,6 +189,22 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
                     "the embedder the store was built with, or build a new store."
                 )
     return widths
+
+
+# -- arrays that belong to all documents
+
+
+def bytes_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as one file of NumPy."""
+    file = BytesIO()
+    np.savez(file, **dict(sorted(arrays.items())))  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def arrays_of_bytes(content: bytes) -> dict[str, NDArray[Any]]:
+    """What `bytes_of_arrays` was given."""
+    with np.load(BytesIO(content)) as arrays:
+        return dict(arrays)
 
 
 # -- conditions

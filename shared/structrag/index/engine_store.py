@@ -12,11 +12,18 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, UnknownDocument
+from structrag.errors import (
+    IndexDamaged,
+    InvalidParameter,
+    ModelFailed,
+    NoIndex,
+    UnknownDocument,
+)
 from structrag.index.corpus import CorpusStore
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     EngineRow,
+    bytes_of_arrays,
     prepare_for,
     rows_by_document,
     views_of,
@@ -52,7 +59,8 @@ class EngineStore(CorpusStore, ABC):
         self.place = place
         self.settings = settings
         self.config: dict[str, Any] = dict(config)
-        self.shared: dict[str, NDArray[Any]] = {}
+        self._shared: dict[str, NDArray[Any]] = {}
+        self._is_shared = False  # whether the engine has it
         self.views: tuple[str, ...] = views_of(settings)
 
     @classmethod
@@ -61,6 +69,14 @@ class EngineStore(CorpusStore, ABC):
         tenant that cannot be one."""
         tenant_of(address)
         return address
+
+    @property
+    def shared(self) -> dict[str, NDArray[Any]]:
+        """Arrays that belong to all documents."""
+        if not self._shared:
+            self._shared.update(self._read_shared())
+            self._is_shared = bool(self._shared)
+        return self._shared
 
     @property
     def uri(self) -> str:
@@ -90,6 +106,14 @@ class EngineStore(CorpusStore, ABC):
         """Remove a document."""
 
     @abstractmethod
+    def _read_shared(self) -> dict[str, NDArray[Any]]:
+        """The arrays that belong to all documents, as the engine has them."""
+
+    @abstractmethod
+    def _write_shared(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep arrays that belong to all documents."""
+
+    @abstractmethod
     def _write_settings(self) -> None:
         """Keep the settings and the configuration."""
 
@@ -115,10 +139,25 @@ class EngineStore(CorpusStore, ABC):
         if not checked:
             return
         with self._writing():
+            self._keep_shared()
             reader = self.reader()
             heads = reader.heads(list(checked))
             documents = rows_by_document(checked, heads, reader.next_key, self.settings)
             self._write(reader, documents, heads)
+
+    def _keep_shared(self) -> None:
+        """Write arrays that belong to all documents before the first that need them."""
+        if self._is_shared or not self._shared:
+            return
+        there = self._read_shared()
+        if there and bytes_of_arrays(there) != bytes_of_arrays(self._shared):
+            self._shared, self._is_shared = there, True
+            raise ModelFailed(
+                f"Another process has begun to fill the store at {self.place!r}, so that vectors "
+                "prepared here do not fit; nothing of this change is in. Add the documents again."
+            )
+        self._write_shared(self._shared)
+        self._is_shared = True
 
     def delete(self, doc_id: str) -> bool:
         with self._writing():

@@ -37,6 +37,7 @@ class LevelEntry:
     chunks: tuple[Chunk, ...]
     views: Mapping[str, tuple[str | None, ...]]  # as in `Entry`
     vectors: Mapping[str, Vectors]
+    blobs: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,12 @@ class Entry:
     degraded: int = 0  # how many views lack what a failed call should have given
     # The store's further levels by name.
     levels: Mapping[str, LevelEntry] = field(default_factory=dict)
-    # further facts about the document by name; the first axis differs between documents
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    # name -> what is kept of each chunk besides, as bytes
+    blobs: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     def level(self, name: str) -> LevelEntry:
         """The level of this name; by default the first."""
-        first = LevelEntry(self.chunks, self.views, self.vectors)
+        first = LevelEntry(self.chunks, self.views, self.vectors, self.blobs)
         return self.levels.get(name, first)
 
 
@@ -82,12 +83,21 @@ class ChunkRow:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A chunk as the store keeps it, with some of its blobs."""
+
+    row: ChunkRow
+    blobs: Sequence[bytes | NDArray[np.uint8]]
+
+
+@dataclass(frozen=True, slots=True)
 class LevelRows:
     """The chunks of one level of a document in row order. That is by chunk start, end and id."""
 
     rows: list[ChunkRow]
     # view -> unit vectors and their rows
     vectors: dict[str, tuple[NDArray[Any], NDArray[np.int32]]]
+    blobs: dict[str, list[bytes]] = field(default_factory=dict)  # name -> by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,6 @@ class CheckedEntry:
 
     document: DocumentRow
     levels: dict[str, LevelRows]
-    arrays: dict[str, NDArray[Any]]
 
 
 def prepare(
@@ -126,7 +135,6 @@ def prepare(
             name: _prepare_level(document.id, entry.level(name), views, dtype)
             for name, views in levels.items()
         },
-        arrays={name: np.asarray(array) for name, array in entry.arrays.items()},
     )
 
 
@@ -157,7 +165,8 @@ def _prepare_level(
         view: _prepare_vectors(name, level, view, order, dtype)
         for view in level.vectors
     }
-    return LevelRows(rows, vectors)
+    blobs = {name: [of_all[i] for i in order] for name, of_all in level.blobs.items()}
+    return LevelRows(rows, vectors, blobs)
 
 
 def _as_saved(chunk: Chunk) -> Chunk:
@@ -179,6 +188,12 @@ def _check_views(name: str, level: LevelEntry, views: Sequence[str]) -> None:
             raise InvalidParameter(
                 f"view {view!r} needs one text per chunk; document {name!r} has "
                 f"{pluralise(len(level.chunks), 'chunk')} and {pluralise(len(texts), 'text')}."
+            )
+    for blob, contents in level.blobs.items():
+        if len(contents) != len(level.chunks):
+            raise InvalidParameter(
+                f"blobs[{blob!r}] must have one item per chunk; document {name!r} has "
+                f"{pluralise(len(level.chunks), 'chunk')} and {pluralise(len(contents), 'item')}."
             )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import (
     InvalidParameter,
     check_at_least,
@@ -163,6 +164,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
             whole_summaries=paper,
+            # MC-indexing's sections have a name; chunks of others are what they are.
+            heading=not isinstance(self.splitter, ContentAwareSplitter | FixedSplitter),
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
@@ -184,7 +187,9 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             HostVectors(dense_store, self.view_settings.names),
         )
 
-    def _searched(self, store: Store) -> dict[str, SearchedLevel]:
+    def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
+        if not isinstance(store, Store):
+            return {}
         embedder = None if self.dense_store else self.embedder
         return {FIRST_LEVEL: SearchedLevel(store, embedder)}
 
@@ -445,10 +450,9 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
 
     Raises InvalidParameter for what cannot be one.
     """
-    if splitter is None and paper:
-        return ContentAwareSplitter(max_tokens=None, context=False)
     if splitter is None:
-        return ContentAwareSplitter(language=language)
+        make = ContentAwareSplitter.paper if paper else ContentAwareSplitter
+        return make(language=language)
     if not hasattr(splitter, "split") and not hasattr(splitter, "split_flow"):
         raise InvalidParameter(
             "splitter must be a splitter of structrag, with split(document); got "

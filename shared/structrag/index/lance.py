@@ -18,10 +18,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from structrag.errors import IndexDamaged, InvalidParameter, require
 from structrag.index.engine_rows import (
     DEAD,
     EngineRow,
+    arrays_of_bytes,
+    bytes_of_arrays,
     quoted,
     widths_of,
 )
@@ -31,20 +35,28 @@ from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import (
     CHUNKS,
     SETTINGS,
+    SHARED,
     arrow_of,
+    counts_of_terms,
     coverage,
     create_tables,
+    has_blobs,
     literal,
     make_indexes,
     make_vector_index,
     raised_by_lance,
+    read_counts,
     read_settings,
+    read_table,
     schema_of,
     vector_columns,
+    write_counts,
     write_settings,
+    write_table,
 )
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.storage import one_saver
+from structrag.index.term_weights import RowCounts
 
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
@@ -81,7 +93,7 @@ class LanceStore(EngineStore):
         self._lock = threading.Lock()  # of the reader
         self._turn = threading.Lock()  # of writers; searches go on
         self._reader: LanceReader | None = None
-        self._vectors: list[Any] = []  # columns of vectors that were there
+        self._added: list[Any] = []  # columns of vectors and blobs that were there
         self._changed = 0  # rows since the indexes were made
         # LanceDB refuses to join parts that are being joined.
         self._upkeep = threading.Lock()
@@ -134,18 +146,17 @@ class LanceStore(EngineStore):
     def _check_columns(self) -> None:
         """Raise IndexDamaged where another program has changed what the table has."""
         actual = self._table.schema
-        columns = [*schema_of(self.settings), *self._vectors]
+        columns = [*schema_of(self.settings), *self._added]
         expected = {column.name: column.type for column in columns}
         for name, kind in expected.items():
             if name not in actual.names or actual.field(name).type != kind:
                 raise self._altered(f"must have the column {name!r} of type {kind}")
-        for name in (
-            set(actual.names)
-            - set(expected)
-            - {f"vector_{view}" for view in self.views}
-        ):
-            raise self._altered(f"has the column {name!r}, which is not ours")
-        self._vectors = [actual.field(name) for name in vector_columns(actual)]
+        for name in set(actual.names) - set(expected):
+            role, _, view = name.partition("_")
+            if role != "blob" and (role != "vector" or view not in self.views):
+                raise self._altered(f"has the column {name!r}, which is not ours")
+        added = set(actual.names) - set(schema_of(self.settings).names)
+        self._added = [actual.field(name) for name in sorted(added)]
 
     def _altered(self, how: str) -> IndexDamaged:
         return IndexDamaged(
@@ -174,7 +185,7 @@ class LanceStore(EngineStore):
                 table = self._database.open_table(CHUNKS)
                 table.checkout(version)
                 current = LanceReader(
-                    self.place, table, self.settings, exact=self.exact
+                    self.place, table, self.settings, self._counts, exact=self.exact
                 )
                 self._reader = current
             return current
@@ -188,7 +199,7 @@ class LanceStore(EngineStore):
         replaced: Mapping[str, DocumentRow],
     ) -> None:
         rows = list(chain(*documents))
-        self._make_room_for_vectors(rows)
+        self._make_room(rows)
         outdated = reader.ids_of(list(replaced)) if replaced else []
         self._commit(rows, outdated)
 
@@ -211,8 +222,9 @@ class LanceStore(EngineStore):
         if len(rows) > len(current):
             self._table.delete(f"kind = {DEAD}")
 
-    def _make_room_for_vectors(self, rows: Sequence[EngineRow]) -> None:
-        """Check the vectors' dimensions; a view's first vectors make its column."""
+    def _make_room(self, rows: Sequence[EngineRow]) -> None:
+        """Check the vectors' dimensions; a view's first vectors make its column, and the first
+        blobs theirs."""
         pa = require("pyarrow", extra="lancedb")
         schema = self._table.schema
         known = {
@@ -226,6 +238,9 @@ class LanceStore(EngineStore):
             for view, width in widths_of(rows, known).items()
             if view not in known
         ]
+        blobs = {f"blob_{name}" for row in rows for name in row.blobs}
+        for column in sorted(blobs - set(schema.names)):
+            new.append(pa.field(column, pa.large_binary()))
         if new:
             self._table.add_columns(pa.schema(new))
             self._check_columns()
@@ -245,6 +260,20 @@ class LanceStore(EngineStore):
         if is_in_parts or self._lacks_vectors():
             self._optimize_in_background()
 
+    def _read_shared(self) -> dict[str, NDArray[Any]]:
+        with raised_by_lance(self.place):
+            table = read_table(self._database, SHARED)
+        return {} if table is None else arrays_of_bytes(table["content"][0].as_py())
+
+    def _write_shared(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        content = bytes_of_arrays(arrays)
+        write_table(self._database, SHARED, {"content": [content]})
+
+    def _counts(self) -> dict[str, RowCounts]:
+        """How many rows hold each term, by view, as of the last making of the indexes."""
+        with raised_by_lance(self.place):
+            return read_counts(self._database)
+
     def _write_settings(self) -> None:
         write_settings(self._database, self.settings, self.config)
 
@@ -255,6 +284,9 @@ class LanceStore(EngineStore):
         unindexed = n_rows if of_index is None else of_index.num_unindexed_rows
         if max(self._changed, unindexed) > STALE * n_rows:
             make_indexes(self._table, self.views)
+            if has_blobs(self._table.schema):
+                counts = counts_of_terms(self._table, self.views)
+                write_counts(self._database, counts)
             self._changed = 0
 
     # -- upkeep

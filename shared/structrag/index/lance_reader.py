@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,9 +24,11 @@ from structrag.index.engine_rows import (
     read_head,
     row_of_id,
 )
-from structrag.index.entries import DocumentRow
+from structrag.index.entries import DocumentRow, StoredRow, parse_row
 from structrag.index.lance_tables import (
     LIST_ROWS,
+    ROWS_OF_VIEW,
+    counts_of_terms,
     literal,
     literals,
     raised_by_lance,
@@ -34,6 +36,7 @@ from structrag.index.lance_tables import (
     vector_columns,
 )
 from structrag.index.snapshot import Settings
+from structrag.index.term_weights import RowCounts, number_of
 
 EXACT_ROWS = 100_000  # of a table up to which a vector index is searched as a whole
 PROBES = 0.1  # the share of a larger one that is searched, if that is not less
@@ -47,14 +50,22 @@ class LanceReader(EngineReader):
         place: That of the store.
         table: Of its rows, at this version.
         settings: Of the store.
+        counts: Gives how many rows hold each term, by view.
         exact: Whether all vectors are compared in a table of any size.
     """
 
     def __init__(
-        self, place: str, table: Any, settings: Settings, *, exact: bool
+        self,
+        place: str,
+        table: Any,
+        settings: Settings,
+        counts: Callable[[], dict[str, RowCounts]],
+        *,
+        exact: bool,
     ) -> None:
         super().__init__(place, settings)
         self.exact = exact
+        self._read_counts = counts
         self._table = table
         self.changes: int = int(table.version)
 
@@ -115,6 +126,34 @@ class LanceReader(EngineReader):
 
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
         return self._lines(f"id IN ({', '.join(str(id_of_row(row)) for row in rows)})")
+
+    def stored_rows(
+        self, rows: Iterable[int], names: Sequence[str]
+    ) -> dict[int, StoredRow]:
+        ids = ", ".join(str(id_of_row(row)) for row in rows)
+        if not ids:
+            return {}
+        columns = ["id", "record", *(f"blob_{name}" for name in names)]
+        found = self._where(f"kind = {CHUNK} AND id IN ({ids})", columns)
+        return {
+            row_of_id(row_id): StoredRow(parse_row(record), blobs)
+            for row_id, record, *blobs in zip(*found, strict=True)
+        }
+
+    def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
+        """Those of the last making of the indexes, as the statistics of BM25."""
+        counts = self._counts[view]
+        n_rows = counts.frequency(ROWS_OF_VIEW)
+        return n_rows, [counts.frequency(number_of(term)) for term in terms]
+
+    @cached_property
+    def _counts(self) -> dict[str, RowCounts]:
+        counts = self._read_counts()
+        if set(counts) == set(self.views):
+            return counts
+        # They were not written yet, or the writing was broken off.
+        with raised_by_lance(self.place):
+            return counts_of_terms(self._table, self.views)
 
     # -- searches
 

@@ -21,12 +21,16 @@ from structrag.index.engine_rows import (
 from structrag.index.engine_store import parse_settings, settings_line
 from structrag.index.entries import plain_json
 from structrag.index.snapshot import Settings
+from structrag.index.term_weights import RowCounts, number_of, summed
 from structrag.model_calls.failures import raised_by
 
 FORMAT = "structrag-lancedb"
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
+# Of all documents: arrays, and how many rows hold each term.
+SHARED, COUNTS = "structrag_shared", "structrag_counts"
 # In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
 LIST_ROWS = 2_000
+ROWS_OF_VIEW = 2**32 - 1  # the number of what all rows of a view hold; no term has it
 # In errors of LanceDB and the system.
 _GONE = ("Not found", "was not found", "No such file")
 
@@ -74,6 +78,8 @@ def arrow_of(rows: Sequence[EngineRow], schema: Any) -> Any:
             columns.append(
                 _vector_column([row.vectors.get(view) for row in rows], column.type)
             )
+        elif name == "blob":
+            columns.append(pa.array([row.blobs.get(view) for row in rows], column.type))
         else:
             columns.append(pa.array([getattr(row, name) for row in rows], column.type))
     return pa.Table.from_arrays(columns, schema=schema)
@@ -103,11 +109,49 @@ def create_tables(database: Any, settings: Settings, config: Mapping[str, Any]) 
 def write_settings(
     database: Any, settings: Settings, config: Mapping[str, Any]
 ) -> None:
+    write_table(
+        database, SETTINGS, {"content": [settings_line(FORMAT, settings, config)]}
+    )
+
+
+def write_table(database: Any, name: str, columns: Mapping[str, Any]) -> None:
+    """Put columns in the place of a small table."""
     pa = require("pyarrow", extra="lancedb")
-    line = settings_line(FORMAT, settings, config)
-    row = pa.table({"content": pa.array([line], pa.binary())})
-    is_there = SETTINGS in database.list_tables().tables
-    database.create_table(SETTINGS, row, mode="overwrite" if is_there else "create")
+    is_there = name in database.list_tables().tables
+    table = pa.table(columns)
+    database.create_table(name, table, mode="overwrite" if is_there else "create")
+
+
+def read_table(database: Any, name: str) -> Any:
+    """A small table; None where there is none."""
+    if name not in database.list_tables().tables:
+        return None
+    return database.open_table(name).to_arrow()
+
+
+def counts_of_terms(table: Any, views: Sequence[str]) -> dict[str, RowCounts]:
+    """View -> how many rows of a table hold each term; None of them: all rows of the view."""
+    parts: dict[str, list[RowCounts]] = {view: [] for view in views}
+    search = table.search().select([f"terms_{view}" for view in views])
+    for batch in search.to_batches():
+        for view in views:
+            column = batch.column(f"terms_{view}").drop_null().to_pylist()
+            rows = [{ROWS_OF_VIEW, *map(number_of, text.split())} for text in column]
+            parts[view].append(RowCounts.of(rows))
+    return {view: summed([RowCounts.of([]), *of]) for view, of in parts.items()}
+
+
+def write_counts(database: Any, counts: Mapping[str, RowCounts]) -> None:
+    contents = ["".join(of_view.to_parts(1 << 30)) for of_view in counts.values()]
+    write_table(database, COUNTS, {"view": [*counts], "content": contents})
+
+
+def read_counts(database: Any) -> dict[str, RowCounts]:
+    table = read_table(database, COUNTS)
+    if table is None:
+        return {}
+    pairs = zip(*(table[name].to_pylist() for name in ("view", "content")), strict=True)
+    return {view: RowCounts.from_parts([content]) for view, content in pairs}
 
 
 def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
@@ -143,6 +187,10 @@ def make_indexes(table: Any, views: Sequence[str]) -> None:
 
 def vector_columns(schema: Any) -> list[str]:
     return [name for name in schema.names if name.startswith("vector_")]
+
+
+def has_blobs(schema: Any) -> bool:
+    return any(name.startswith("blob_") for name in schema.names)
 
 
 def make_vector_index(table: Any, column: str) -> None:

@@ -52,10 +52,12 @@ class SearchedLevel:
             ):
                 reader = (snapshot or self.store.snapshot()).reader(self.level)
                 saved = self._saved(reader)
-                self._fitted = (
-                    fitted_reader(reader, self.embedder) if saved is None else saved
-                )
+                self._fitted = self.fit(reader) if saved is None else saved
             return self._fitted
+
+    def fit(self, reader: Reader) -> Reader:
+        """A reader with vectors of the embedder fitted to all its texts."""
+        return fitted_reader(reader, self.embedder)
 
     def keep_fit(self) -> None:
         """Have the store save the fit with its vectors, if any."""
@@ -72,6 +74,9 @@ class SearchedLevel:
                 continue
             columns[f"vectors {view}"] = parts[0].table.matrix
             columns[f"owner {view}"] = parts[0].table.owner
+        if columns:
+            for name, array in reader.fitted_arrays.items():
+                columns[f"array {name}"] = Column(array)
         self.store.keep_fit(
             reader.changes,
             {self._saved_name(reader) + name: columns[name] for name in columns},
@@ -102,8 +107,17 @@ class SearchedLevel:
                     columns[f"vectors {view}"], columns[f"owner {view}"]
                 )
                 dense[view] = DenseIndex([VectorPart(table, place)], view=view)
+        arrays = {
+            name.removeprefix("array "): column.all()
+            for name, column in columns.items()
+            if name.startswith("array ")
+        }
         return Reader(
-            reader.snapshot, reader.level, fitted=dense, fitted_embedder=fitted_embedder
+            reader.snapshot,
+            reader.level,
+            fitted=dense,
+            fitted_embedder=fitted_embedder,
+            fitted_arrays=arrays,
         )
 
     @staticmethod

@@ -505,14 +505,21 @@ class LexicalIndex:
 
     def _terms(self, query: Mapping[str, int]) -> list[Term]:
         """The query's terms that rows hold, rarest first."""
-        live = self._place.live
         terms = []  # each with the number of its rows that are not deleted
         for term, times in query.items():
             rows, counts = self._posting(term)
-            df = len(rows) if live is None else int(np.count_nonzero(live[rows]))
+            df = self._n_live(rows)
             if df:
                 terms.append((df, Term(rows, counts, times * self._idf(df))))
         return [term for _, term in sorted(terms, key=itemgetter(0))]
+
+    def frequencies(self, terms: Iterable[str]) -> tuple[int, list[int]]:
+        """How many rows there are, and how many of them hold each term."""
+        return self._size[0], [self._n_live(self._posting(term)[0]) for term in terms]
+
+    def _n_live(self, rows: NDArray[np.int32]) -> int:
+        live = self._place.live
+        return len(rows) if live is None else int(np.count_nonzero(live[rows]))
 
     def _posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The rows that hold a term and how often, deleted ones too."""

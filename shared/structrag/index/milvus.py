@@ -18,6 +18,8 @@ from itertools import chain
 from typing import Any
 from uuid import uuid4
 
+from numpy.typing import NDArray
+
 from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
@@ -36,11 +38,13 @@ from structrag.index.milvus_collections import (
     create,
     create_vectors,
     read_settings,
+    read_shared,
     records_of,
     state_record,
     terms_of,
     vectors_of,
     write_settings,
+    write_shared,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
 from structrag.index.milvus_state import StoreState
@@ -357,6 +361,12 @@ class MilvusStore(EngineStore):
             state.hidden = [item for item in state.hidden if item not in hidden]
             state.outdated = [item for item in state.outdated if item not in outdated]
             state.removed += 1
+
+    def _read_shared(self) -> dict[str, NDArray[Any]]:
+        return read_shared(self._database)
+
+    def _write_shared(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        write_shared(self._database, arrays)
 
     def _write_settings(self) -> None:
         write_settings(self._database, self.settings, self.config)

@@ -7,21 +7,26 @@ metadata are compared by digests of 64 bits, which need no quotes in any languag
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from xxhash import xxh64_intdigest
 
 from structrag.errors import InvalidParameter
 from structrag.index.engine_rows import (
+    BLOB,
     CHUNK,
     CHUNK_BITS,
     WINDOW,
     EngineFilter,
     EngineRow,
+    arrays_of_bytes,
+    bytes_of_arrays,
     nested_parts,
     row_of_id,
 )
@@ -35,7 +40,9 @@ from structrag.index.term_weights import numbered, weights_of
 
 FORMAT = "structrag-milvus"
 STATE, CHUNKS = "structrag_state", "structrag_chunks"
-SETTINGS_ROW, STATE_ROW = 1, 2  # ids in the collection of the state
+# Ids in the collection of the state. Behind the last are the parts of arrays.
+SETTINGS_ROW, STATE_ROW, SHARED_ROW = 1, 2, 3
+MOST_PARTS = 4000  # so that they end before the row counts
 PART_BITS = 12  # of the id of a part of row counts: the lower bits
 ORDINAL_BITS = 22  # of a row's id: the lower bits number the rows of one version
 MOST_TAGS = 4096  # Milvus's limit of an array
@@ -166,6 +173,34 @@ def read_settings(database: MilvusDatabase) -> tuple[Settings, Record] | None:
     return parse_settings(database.place, FORMAT, lambda: unpacked(text))
 
 
+def write_shared(database: MilvusDatabase, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Keep arrays that belong to all documents, the number of parts last."""
+    text = packed(bytes_of_arrays(arrays))
+    pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
+    if len(pieces) >= MOST_PARTS:
+        raise InvalidParameter(
+            f"embedding must give vectors that are shorter for a store in Milvus: their axes take "
+            f"{len(pieces):,} rows, and at most {MOST_PARTS:,} are kept. Choose another model, or "
+            "another store."
+        )
+    for number, piece in enumerate(pieces, start=SHARED_ROW + 1):
+        database.insert(STATE, [state_record(number, piece)])
+    database.insert(STATE, [state_record(SHARED_ROW, str(len(pieces)))])
+
+
+def read_shared(database: MilvusDatabase) -> dict[str, NDArray[Any]]:
+    """What `write_shared` was given; nothing before."""
+    rows = database.get(STATE, [SHARED_ROW], ["content"])
+    if not rows:
+        return {}
+    first = SHARED_ROW + 1
+    ids = range(first, first + int(rows[0]["content"]))
+    parts = {row["id"]: row["content"] for row in database.get(STATE, ids, ["content"])}
+    if len(parts) < len(ids):
+        raise database.altered("arrays are missing")
+    return arrays_of_bytes(unpacked("".join(parts[number] for number in ids)))
+
+
 def state_record(row_id: int, content: str) -> Record:
     return {"id": row_id, "content": content, "vector": [0.0, 0.0]}
 
@@ -195,6 +230,10 @@ def records_of(
             for number, part in enumerate(_parts(row)):
                 row_id = id_of(version, next(others)) if number else first
                 records[CHUNKS].append({"id": row_id, **place, **part})
+        for name, content in row.blobs.items():
+            for part in _blob_parts(name, content):
+                row_id = id_of(version, next(others))
+                records[CHUNKS].append({"id": row_id, **place, "tags": [], **part})
         for view, terms in row.terms.items():
             if terms is not None:
                 weighed = _weighed(terms, settings.bm25, averages[view])
@@ -221,6 +260,17 @@ def _parts(row: EngineRow) -> list[Record]:
         "chunk": number_of_name(row.chunk or ""),
         "vector": [0.0, 0.0],
     }
+    return [
+        {**of_all, "part": number, "n_parts": len(pieces), "record": piece}
+        for number, piece in enumerate(pieces)
+    ]
+
+
+def _blob_parts(name: str, content: bytes) -> list[Record]:
+    """A blob in strings Milvus holds. Its name stands in the place of a chunk's id."""
+    text = b64encode(content).decode("ascii")
+    pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
+    of_all = {"kind": BLOB, "chunk": number_of_name(name), "vector": [0.0, 0.0]}
     return [
         {**of_all, "part": number, "n_parts": len(pieces), "record": piece}
         for number, piece in enumerate(pieces)

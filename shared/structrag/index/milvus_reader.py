@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from structrag.errors import ModelFailed
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
+    BLOB,
     CHUNK,
     CHUNK_BITS,
     HEAD,
@@ -21,9 +23,9 @@ from structrag.index.engine_rows import (
     quoted,
     read_head,
 )
-from structrag.index.entries import DocumentRow
+from structrag.index.entries import DocumentRow, StoredRow, parse_row
 from structrag.index.lexical import idf
-from structrag.index.milvus_client import MOST_HITS, MilvusDatabase
+from structrag.index.milvus_client import BATCH, MOST_HITS, MilvusDatabase
 from structrag.index.milvus_collections import (
     CHUNKS,
     chunk_id,
@@ -150,6 +152,39 @@ class MilvusReader(EngineReader):
             records += self._where(CHUNKS, condition, ["row", "part", "record"])
         return _joined(records)
 
+    def stored_rows(
+        self, rows: Iterable[int], names: Sequence[str]
+    ) -> dict[int, StoredRow]:
+        wanted, found = list(rows), []
+        columns = ["row", "kind", "chunk", "part", "record"]
+        for start in range(0, len(wanted), BATCH):
+            some = wanted[start : start + BATCH]
+            condition = [f"kind in {[CHUNK, BLOB]}", f"row in {some}"]
+            found += self._where(CHUNKS, condition, columns)
+        lines = _joined(row for row in found if row["kind"] == CHUNK)
+        blobs: dict[tuple[int, int], list[tuple[int, str]]] = {}
+        for row in found:
+            if row["kind"] == BLOB:
+                parts = blobs.setdefault((row["row"], row["chunk"]), [])
+                parts.append((row["part"], row["record"]))
+        contents = {
+            place: b64decode("".join(text for _, text in sorted(parts)))
+            for place, parts in blobs.items()
+        }
+        numbers = [*map(number_of_name, names)]
+        return {
+            row: StoredRow(
+                parse_row(line), [contents.get((row, name), b"") for name in numbers]
+            )
+            for row, line in lines.items()
+        }
+
+    def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
+        parts = self._counts(self.state, view)
+        numbers = map(number_of, terms)
+        counted = [sum(part.frequency(one) for part in parts) for one in numbers]
+        return self.state.n_rows.get(view, 0), counted
+
     # -- searches
 
     def _has_tag(self, tag: str) -> bool:
@@ -181,12 +216,14 @@ class MilvusReader(EngineReader):
     def _matching(
         self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
-        n_rows, parts = self.state.n_rows.get(view, 0), self._counts(self.state, view)
-        weights = {}
-        for number, times in Counter(map(number_of, terms)).items():
-            frequency = sum(part.frequency(number) for part in parts)
+        counts = Counter(terms)
+        n_rows, frequencies = self.frequencies(view, [*counts])
+        weights: dict[int, float] = {}
+        for (term, times), frequency in zip(counts.items(), frequencies, strict=True):
             if frequency:
-                weights[number] = times * float(idf(n_rows, frequency))
+                weight = times * float(idf(n_rows, frequency))
+                number = number_of(term)
+                weights[number] = weights.get(number, 0.0) + weight
         if not weights:
             return []
         ranking = self._search(terms_of(view), "terms", weights, n, chosen)

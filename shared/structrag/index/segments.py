@@ -5,7 +5,7 @@ so that rows that stand one behind the other in a segment do so in the whole ind
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
@@ -57,8 +57,9 @@ class PendingDocument:
     @property
     def n_bytes(self) -> int:
         """About how much memory it takes."""
-        size = sum(array.nbytes for array in self.entry.arrays.values())
+        size = 0
         for level in self.entry.levels.values():
+            size += sum(len(one) for of_all in level.blobs.values() for one in of_all)
             size += sum(matrix.nbytes for matrix, _ in level.vectors.values())
             size += sum(ROW_BYTES + 2 * len(row.chunk.text) for row in level.rows)
         return size
@@ -83,8 +84,13 @@ class StoredLines:
 
     def line(self, at: int) -> bytes:
         """One line."""
+        return self.raw_line(at).tobytes()
+
+    def raw_line(self, at: int) -> NDArray[np.uint8]:
+        """One line where it lies."""
         first, last = self.bounds.part(at, at + 2).tolist()
-        return self.text.part(first, last).tobytes()
+        line: NDArray[np.uint8] = self.text.part(first, last)
+        return line
 
     def find(self, line: bytes) -> int | None:
         """The number of a line among lines that ascend, or None."""
@@ -181,6 +187,7 @@ class LevelTable:
     ids: ChunkIds
     postings: Mapping[str, Postings]  # by view
     vectors: Mapping[str, VectorTable]
+    blobs: Mapping[str, StoredLines]  # by name
 
     @property
     def n_rows(self) -> int:
@@ -203,8 +210,6 @@ class Segment:
     documents: StoredLines
     vocabulary: Vocabulary
     levels: Mapping[str, LevelTable]
-    # name -> first item of each document with the end of the last, and the items
-    arrays: Mapping[str, tuple[Column, Column]]
     file: ArrayFile | None = field(default=None, repr=False)  # once there is one
     _facts: dict[int, DocumentRow] = field(default_factory=dict, repr=False)
 
@@ -234,14 +239,6 @@ class Segment:
         return {
             self.document(number).record["id"]: number for number in range(len(self))
         }
-
-    def array(self, name: str, document: int) -> NDArray[Any] | None:
-        """What an array holds of a document; None where that is nothing."""
-        if name not in self.arrays:
-            return None
-        bounds, items = self.arrays[name]
-        part = items.part(*bounds.part(document, document + 2).tolist())
-        return part if len(part) else None
 
     def has_vectors(self, level: str, view: str, document: int) -> bool:
         """Whether a document has vectors there."""
@@ -298,13 +295,13 @@ def segment_of(
             ChunkIds.of(np.array(hashes, dtype=np.uint64)),
             postings,
             {view: _joined_vectors(of_documents, view, dtype) for view in views},
+            _joined_blobs(of_documents),
         )
     return Segment(
         np.array([document.key for document in ordered], dtype=np.int64),
         StoredLines.of(_document_line(document.entry.document) for document in ordered),
         dict(vocabulary),
         tables,
-        _joined_arrays([document.entry.arrays for document in ordered]),
     )
 
 
@@ -329,18 +326,20 @@ def _joined_vectors(levels: Sequence[LevelRows], view: str, dtype: str) -> Vecto
     return VectorTable(Column(matrix), Column(concatenated(owners, np.int32)))
 
 
-def _joined_arrays(
-    documents: Sequence[Mapping[str, NDArray[Any]]],
-) -> dict[str, tuple[Column, Column]]:
-    arrays = {}
-    for name in sorted({name for document in documents for name in document}):
-        pieces = [document[name] for document in documents if name in document]
-        counts = [
-            len(document[name]) if name in document else 0 for document in documents
-        ]
-        if any(counts):
-            arrays[name] = Column(_bounds(counts)), Column(np.concatenate(pieces))
-    return arrays
+def _joined_blobs(levels: Sequence[LevelRows]) -> dict[str, StoredLines]:
+    return {
+        name: StoredLines.of(
+            chain.from_iterable(
+                level.blobs.get(name) or [b""] * len(level.rows) for level in levels
+            )
+        )
+        for name in sorted({name for level in levels for name in level.blobs})
+    }
+
+
+def blobs_of(table: LevelTable, name: str) -> StoredLines:
+    """What is kept of each row by this name; nothing of any where there is none."""
+    return table.blobs.get(name) or StoredLines.of([b""] * table.n_rows)
 
 
 # -- several segments as one
@@ -494,24 +493,19 @@ class Merge:
             )
         return _bounds(concatenated(counts, np.int64).tolist())
 
-    def _arrays(self) -> Iterator[tuple[str, Pieces, IntArray]]:
-        for name in sorted(
-            {name for segment in self.segments for name in segment.arrays}
-        ):
-            pieces, counts = [], []
-            for i, first, last in self.runs.tolist():
-                if name not in self.segments[i].arrays:
-                    counts.append(np.zeros(last - first, dtype=np.int64))
-                    continue
-                bounds, items = self.segments[i].arrays[name]
-                of_run = bounds.part(first, last + 1)
-                counts.append(np.diff(of_run))
-                pieces.append(items.part(int(of_run[0]), int(of_run[-1])))
-            if sum(map(len, pieces)):
-                yield name, pieces, _bounds(concatenated(counts, np.int64).tolist())
+    def _blobs(self, level: str) -> dict[str, _Lines]:
+        tables = [segment.levels[level] for segment in self.segments]
+        names = {name for table in tables for name in table.blobs}
+        runs = self._rows(level)
+        blobs = {
+            name: self._lines([blobs_of(table, name) for table in tables], runs)
+            for name in sorted(names)
+        }
+        # Some were those of deleted rows alone.
+        return {name: lines for name, lines in blobs.items() if lines[1][-1]}
 
     def _content(self) -> tuple[dict[str, Pieces], dict[str, Any]]:
-        """The arrays of the merged segment, and which levels, views and arrays it has."""
+        """The arrays of the merged segment, and which levels, views and blobs it has."""
         documents = [segment.documents for segment in self.segments]
         text, bounds = self._lines(documents, self.runs.tolist())
         encoded = (term.encode("utf-8", "surrogatepass") for term in self.terms)
@@ -523,6 +517,7 @@ class Merge:
             "terms": [terms.text.all()],
             "terms.bounds": [terms.bounds.all()],
         }
+        blobs = {}
         for name, level in self.levels.items():
             rows = [segment.levels[name].rows for segment in self.segments]
             text, bounds = self._lines(rows, self._rows(name))
@@ -540,12 +535,13 @@ class Merge:
                     arrays[f"{place}/{array}"] = [values]
                 arrays[f"{place}/matrix"], owner = self._vectors(name, view)
                 arrays[f"{place}/owner"] = [owner]
-        names = []
-        for name, pieces, bounds in self._arrays():
-            names.append(name)
-            arrays |= {f"arrays/{name}": pieces, f"arrays/{name}.bounds": [bounds]}
+            of_level = self._blobs(name)
+            blobs[name] = list(of_level)
+            for blob, (content, bounds) in of_level.items():
+                place = f"{name}/blobs/{blob}"
+                arrays |= {place: content, f"{place}.bounds": [bounds]}
         levels = {name: list(level.postings) for name, level in self.levels.items()}
-        return arrays, {"levels": levels, "arrays": names}
+        return arrays, {"levels": levels, "blobs": blobs}
 
     def in_memory(self) -> Segment:
         """The merged segment, in memory."""
@@ -604,16 +600,15 @@ def _assembled(
             ChunkIds(column(f"{level}/ids.hashes"), column(f"{level}/ids.rows")),
             postings,
             vectors,
+            {
+                blob: lines(f"{level}/blobs/{blob}")
+                for blob in meta.get("blobs", {}).get(level, ())
+            },
         )
-    arrays = {
-        array: (column(f"arrays/{array}.bounds"), column(f"arrays/{array}"))
-        for array in meta["arrays"]
-    }
     return Segment(
         column("keys").all(),
         lines("documents"),
         TermFile(lines("terms")),
         levels,
-        arrays,
         file,
     )

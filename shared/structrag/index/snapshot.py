@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.dense import DenseIndex, VectorPart
-from structrag.index.entries import ChunkRow, DocumentRow
+from structrag.index.entries import ChunkRow, DocumentRow, StoredRow
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
 from structrag.index.segments import (
@@ -172,14 +172,17 @@ class Reader:
         *,
         fitted: Mapping[str, DenseIndex] | None = None,
         fitted_embedder: Any = None,
+        fitted_arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """`fitted` replaces the stored vectors; `fitted_embedder` is the embedder that made it."""
+        """`fitted` replaces the stored vectors; `fitted_embedder` is the embedder that made it, and
+        `fitted_arrays` what else it made of all rows."""
         self.snapshot = snapshot
         self.level = level
         self.settings: Settings = snapshot.settings
         self.views: tuple[str, ...] = tuple(snapshot.settings.levels[level])
         self.changes: int = snapshot.changes
         self.fitted_embedder = fitted_embedder
+        self.fitted_arrays: Mapping[str, NDArray[Any]] = fitted_arrays or {}
         self._dense: dict[str, DenseIndex] = dict(fitted or {})
         self._lexical: dict[str, LexicalIndex] = {}
 
@@ -220,14 +223,18 @@ class Reader:
         return int(self._runs[0][-1])
 
     def _row(self, row: int) -> ChunkRow:
+        table, at = self._place(row)
+        return table.row(at)
+
+    def _place(self, row: int) -> tuple[LevelTable, int]:
+        """The table of a row, and its number there."""
         if not 0 <= row < len(self):
             raise InvalidParameter(
                 f"row must be from 0 to {len(self) - 1}; got {row!r}."
             )
         starts, owners, firsts = self._runs
         run = bisect_right(starts, row) - 1
-        table: LevelTable = self._tables[int(owners[run])]
-        return table.row(int(firsts[run] + row - starts[run]))
+        return self._tables[int(owners[run])], int(firsts[run] + row - starts[run])
 
     # -- documents and chunks
 
@@ -266,11 +273,6 @@ class Reader:
     ) -> Iterator[tuple[Document, list[Chunk]]]:
         """Some documents without their text, each with its chunks."""
         return ((self.document(doc_id), self.chunks(doc_id)) for doc_id in doc_ids)
-
-    def array(self, doc_id: str, name: str) -> NDArray[Any] | None:
-        """A further array of a document (`Entry.arrays`); None if missing or empty."""
-        i, number = self._find(doc_id)
-        return self.snapshot.segments[i].array(name, number)
 
     def _find(self, doc_id: str) -> tuple[int, int]:
         place = self.snapshot.find(doc_id)
@@ -332,6 +334,25 @@ class Reader:
     def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
         """The index texts of some chunks in a view; None without one."""
         return [self.view_text(row, view) for row in rows]
+
+    def stored_rows(
+        self, rows: Iterable[int], names: Sequence[str]
+    ) -> dict[int, StoredRow]:
+        """Those of some rows that there are, with their blobs of these names."""
+        found = {}
+        for row in rows:
+            if 0 <= row < len(self):
+                table, at = self._place(row)
+                blobs = [
+                    table.blobs[name].raw_line(at) if name in table.blobs else b""
+                    for name in names
+                ]
+                found[row] = StoredRow(table.row(at), blobs)
+        return found
+
+    def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
+        """How many rows a view has, and how many of them hold each of some terms."""
+        return self.lexical(view).frequencies(terms)
 
     def row_of(self, chunk_id: str) -> int | None:
         """The row of a chunk; None without one of this id. Of equal ids in several documents the

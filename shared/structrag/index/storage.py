@@ -115,7 +115,7 @@ def check_folder(name: str, place: object) -> None:
     ):
         raise InvalidParameter(
             f"{name} must be a folder here; got {place!r}, an engine's place, which is for "
-            "Index(store=...), MultiViewRetriever and HiQARetriever alone. Pass a folder."
+            "Index(store=...) and EvidenceRetriever(store=...). Pass a folder."
         )
 
 

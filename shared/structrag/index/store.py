@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -104,6 +105,8 @@ class Store:
         self.fitted: dict[str, Column] = {}
         self.changes: int = 0  # documents added or deleted so far
         self.seen: Seen = Seen()  # of what is saved
+        # The folder that it was opened from or last saved in, and `changes` then.
+        self.saved_at: tuple[Path, int] | None = None
         self._lock = threading.RLock()
         self._saving = threading.Lock()
         self._segments: list[Segment] = []
@@ -187,7 +190,7 @@ class Store:
 
     def holds(self, entry: Entry) -> bool:
         """Whether the document is there as the entry has it. Its fingerprint, chunks and texts are
-        the same, and as many views are to be made again. Vectors and arrays are not compared."""
+        the same, and as many views are to be made again. Vectors and blobs are not compared."""
         with self._lock:
             doc_id = entry.document.id
             stored = self.stored(doc_id)
@@ -214,7 +217,6 @@ class Store:
         doc_id = entry.document.id
         with self._lock:
             self._check_widths(prepared)
-            self._check_arrays(prepared)
             terms = {
                 name: {
                     view: count_terms(
@@ -317,27 +319,6 @@ class Store:
                 if is_other and segment.has_vectors(level, view, number):
                     return table.dimension
         return width
-
-    def _check_arrays(self, prepared: CheckedEntry) -> None:
-        """Raise InvalidParameter for arrays that cannot be joined with those of others."""
-        for name, array in prepared.arrays.items():
-            other = next(self._arrays_of(name), array)
-            if array.dtype != other.dtype or array.shape[1:] != other.shape[1:]:
-                raise InvalidParameter(
-                    f"arrays[{name!r}] must be like those of other documents, {other.dtype} "
-                    f"of shape (n, {', '.join(map(str, other.shape[1:]))}); document "
-                    f"{prepared.document.record['id']!r} brings {array.dtype} of shape "
-                    f"{array.shape}. Build a new store."
-                )
-
-    def _arrays_of(self, name: str) -> Iterator[NDArray[Any]]:
-        """The arrays of this name that there are."""
-        for pending in self._pending.values():
-            if name in pending.entry.arrays:
-                yield pending.entry.arrays[name]
-        for segment in self._segments:
-            if name in segment.arrays:
-                yield segment.arrays[name][1].values
 
     # -- segments
 
@@ -527,6 +508,7 @@ class Store:
                     self.config = plain_json(dict(config), "config")
                 self.snapshot()
                 segments, live = list(self._segments), list(self._live)
+                changes = self.changes
                 shared, fitted = dict(self.shared), dict(self.fitted)
                 saved = Saved(
                     self.settings,
@@ -538,6 +520,7 @@ class Store:
                     uuid4().hex,
                 )
             written = save_index(path, saved, self.seen)
+            self.saved_at = Path(path).absolute(), changes
             if written is not None:
                 new = [i for i, segment in enumerate(segments) if segment.file is None]
                 self._install(
@@ -557,6 +540,7 @@ class Store:
         store.settings, store.shared = saved.settings, dict(saved.shared)
         store.fitted = dict(saved.fitted)
         store.seen.add(path, saved.save)
+        store.saved_at = Path(path).absolute(), store.changes
         store._segments, store._live = list(saved.segments), list(saved.live)
         keys = [int(segment.keys[-1]) for segment in saved.segments if len(segment)]
         store._next_key = max(keys, default=-1) + 1

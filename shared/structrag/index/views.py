@@ -133,7 +133,8 @@ class ViewSettings:
     Attributes:
         names: Which views, of "raw", "summary" and "keywords".
         with_context: Whether the heading path stands in front of raw and summary (preset `paper`:
-            not), and whether the raw view keeps the heading line.
+            not).
+        heading: Without a path, whether a chunk counts with the heading line it begins with.
         merged: One language-model call a section instead of two.
         summary_min_tokens: A body of at most this many tokens is its own summary.
         use_llm: Whether the language model is asked at all.
@@ -147,6 +148,7 @@ class ViewSettings:
 
     names: tuple[str, ...] = VIEWS
     with_context: bool = True
+    heading: bool = False
     merged: bool = True
     summary_min_tokens: int = 200
     use_llm: bool = False
@@ -191,7 +193,8 @@ def view_flow(
     be used, falls back to the extractive default for that chunk and view, and is counted with its
     reason.
     """
-    bodies = [chunk.body for chunk in chunks]
+    whole = settings.heading and not settings.with_context
+    bodies = [chunk.text if whole else chunk.body for chunk in chunks]
     # The paper's sections have a name, and no place in a hierarchy (section 3.2).
     paths = [
         chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks

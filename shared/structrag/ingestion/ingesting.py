@@ -24,7 +24,6 @@ from structrag.errors import (
 from structrag.index.corpus import CorpusStore
 from structrag.index.document_index import check_same_config
 from structrag.index.entries import Entry
-from structrag.index.index import Index
 from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
@@ -170,8 +169,8 @@ def ingest(
         paths: Files and folders, as `find_files` takes them. A document's id is its path as given.
         store: The folder of the index, "lancedb:" and a folder or bucket, or "milvus:" and a file
             or server; it is made, or gets more.
-        embedding: For an `EvidenceRetriever` in a folder, an `Index` in an engine: the name or
-            folder of a model, or an embedder that can be pickled. None: LSA, for a folder only.
+        embedding: For an `EvidenceRetriever`: the name or folder of a model, or an embedder that
+            can be pickled. None: LSA, for a folder only.
         make: A function of a module that makes an empty `EvidenceRetriever`, `Index`, `D3Index` or
             `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
             afterwards. With `shared_model` it is given the embedder.
@@ -220,7 +219,7 @@ def ingest(
         "isolated": isolated and reader != "docling",
     }
     if make is None:
-        make = _maker(store, embedding, shared_model)
+        make = _maker(embedding, shared_model)
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
@@ -248,12 +247,12 @@ def ingest(
     return ingestion.report()
 
 
-def _maker(store: Address, embedding: Any, shared_model: bool) -> Callable[..., Any]:
+def _maker(embedding: Any, shared_model: bool) -> Callable[..., Any]:
     """What makes an empty index, unless the caller says."""
-    kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
     if shared_model:
-        return partial(kind, batch_size=BATCH_SIZE)  # the worker gives the rest
-    return partial(kind, embedding)
+        # the worker gives the rest
+        return partial(EvidenceRetriever, batch_size=BATCH_SIZE)
+    return partial(EvidenceRetriever, embedding)
 
 
 def _runner(name: str, embedding: Any, shared_model: bool) -> WorkerPool:
@@ -262,11 +261,6 @@ def _runner(name: str, embedding: Any, shared_model: bool) -> WorkerPool:
     from structrag.ingestion.ray_workers import RayRunner
 
     return RayRunner(embedding, shared_model)
-
-
-def _chunk_index(embedding: Any = None, **options: Any) -> Index:
-    """What is made for an engine, which keeps chunks."""
-    return Index(embedder=embedding, **options)
 
 
 def _local_place(store: Address) -> Path | None:
@@ -413,10 +407,10 @@ class _Ingestion:
 
     def _check_for_engine(self, ready: Ready) -> None:
         """Refuse what an engine cannot keep."""
-        if ready.config.get("kind") is not None or len(ready.settings.levels) > 1:
+        if len(ready.settings.levels) > 1:
             raise InvalidParameter(
-                "make must give an Index or a MultiViewRetriever for a store in an "
-                "engine, which keeps chunks alone. Leave make out, or name a folder as store."
+                "make must give an EvidenceRetriever, an Index or a MultiViewRetriever for a store "
+                "in an engine; it gave another index. Leave make out, or name a folder as store."
             )
         if ready.is_fitted:
             raise InvalidParameter(

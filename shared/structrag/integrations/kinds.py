@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.index.index import Index
-from structrag.integrations.metadata import d3_notes, score_notes
+from structrag.integrations.metadata import d3_notes, method_notes, score_notes
 from structrag.integrations.offsets import neighbours
 from structrag.integrations.segments import hit_segment_notes, with_segments
 from structrag.model_calls.settings import ASKING, arguments_of
@@ -113,7 +113,8 @@ def chunks_of(index: Any, doc_id: str) -> list[Chunk]:
 
 
 def _multiview_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
-    return {"views_hit": list(chunk.extras.get("views_hit", ()))}
+    views_hit = list(chunk.extras.get("views_hit", ()))
+    return {**method_notes(chunk, lists=lists), "views_hit": views_hit}
 
 
 def _hiqa_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:

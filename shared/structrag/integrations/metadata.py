@@ -127,6 +127,16 @@ def full_notes(
     return {**empty, **_listed({**empty, **notes}, lists)}
 
 
+def method_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
+    """What PIC, or IDMS and its enrichment, saw of a chunk; {} where another splitter made it."""
+    keys: dict[str, str] = {}
+    if "relevant" in chunk.extras:
+        keys = PIC_KEYS
+    elif "margin_source" in chunk.extras or "density" in chunk.extras:
+        keys = IDMS_KEYS
+    return full_notes(chunk, keys, lists=lists)
+
+
 def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:
     """The notes with lists, or with strings of JSON in their place."""
     if lists:

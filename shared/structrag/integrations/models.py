@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,9 @@ PARAMETERS: tuple[dict[str, Any], ...] = (
     {"logprobs": True, "top_logprobs": 20},  # for models that refuse one of the others
     {},  # what is refused then too was not refused for its parameters
 )
-REFUSED = {400, 404, 422}  # HTTP status codes for a parameter that is not known
+# HTTP status codes that have nothing to do with parameters: who asks, how often, and who is down.
+ELSEWHERE = {401, 402, 403, 407, 408, 409, 413, 421, 423, 425, 429, 502, 503, 504, 529}
+_NETWORK = re.compile("Timeout|Connect|Network|Transport|RateLimit|Throttl")
 
 
 @dataclass(slots=True)
@@ -153,10 +156,32 @@ async def atried(
 
 
 def _is_refusal(error: Exception) -> bool:
-    return (
-        isinstance(error, TypeError | ValueError | NotImplementedError)
-        or getattr(error, "status_code", None) in REFUSED
-    )
+    """Whether a call may have failed for its parameters. Each provider says so in its own way, if
+    at all, so whatever has no other reason counts."""
+    status = _status_of(error)
+    if status is not None:
+        return status not in ELSEWHERE
+    kinds = type(error).__mro__
+    is_network = any(_NETWORK.search(kind.__name__) for kind in kinds)
+    return not isinstance(error, OSError) and not is_network
+
+
+def _status_of(error: Exception) -> int | None:
+    """The HTTP status code that an error carries, as OpenAI's, Google's, Amazon's, aiohttp's,
+    requests' and httpx's do; None without one."""
+    response: Any = getattr(error, "response", None)
+    if isinstance(response, Mapping):
+        response = response.get("ResponseMetadata")
+        found = [response.get("HTTPStatusCode") if response else None]
+    else:
+        found = [getattr(response, "status_code", None)]
+    found += [getattr(error, name, None) for name in ("status_code", "code", "status")]
+    for value in found:
+        if isinstance(value, str) and value.isdecimal():
+            value = int(value)
+        if isinstance(value, int) and 400 <= value < 600:
+            return int(value)
+    return None
 
 
 class HostEmbedder:

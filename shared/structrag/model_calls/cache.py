@@ -73,6 +73,10 @@ class Cache:
                 f"{error}."
             ) from error
 
+    def __reduce__(self) -> tuple[type[Cache], tuple[str]]:
+        path = self.path
+        return Cache, (path if path == ":memory:" else os.path.abspath(path),)
+
     def get(self, key: str) -> Any:
         """The JSON value kept under the key, or None."""
         value = self._read(key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -25,6 +24,7 @@ from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
 from structrag.model_calls.counted import CallTokens, tokens_of
 from structrag.model_calls.failures import AT_A_QUESTION, raised_by
 from structrag.model_calls.flow import adrive, drive, in_thread
+from structrag.model_calls.locks import Lock
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Ask,
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 # what `progress` is told
 ASKING = "asking the language model"
+
+
+Gates = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
 
 
 class Runner:
@@ -89,10 +92,16 @@ class Runner:
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
         self._granted = 0  # calls that were begun, of `max_calls`
-        self._lock = threading.Lock()  # of the counts
-        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            WeakKeyDictionary()
-        )
+        self._lock = Lock()  # of the counts
+        self._gates: Gates = WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: without what belongs to the event loops of this process."""
+        return {name: value for name, value in vars(self).items() if name != "_gates"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._gates = WeakKeyDictionary()
 
     def _warn_of_unnamed(self) -> None:
         """Say which model's answers will not be in the cache."""

@@ -80,9 +80,7 @@ class CallOptions(TypedDict, total=False):
 ASKING = tuple(CallOptions.__annotations__)  # their names
 
 
-_HINTS = {
-    "store": "Index and D3Index take it; EvidenceRetriever has save() to a folder."
-}
+_HINTS = {"store": "Index, D3Index and EvidenceRetriever take it."}
 
 
 def call_settings_of(

@@ -18,6 +18,7 @@ from structrag.model_calls.requests import (
     EmbedTokens,
     Progress,
     Score,
+    T,
     TokenVectors,
 )
 from structrag.model_calls.usage import Usage
@@ -28,8 +29,8 @@ NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
 EMBEDDING, SCORING = "embedding", "scoring"  # what `progress` is told
 
 
-def batches_of(texts: Sequence[str], size: int) -> list[list[str]]:
-    """The texts in their order, `size` together.
+def batches_of(texts: Sequence[T], size: int) -> list[list[T]]:
+    """The texts, or what else there is many of, in their order, `size` together.
 
     The last batch may have fewer.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,10 @@ class SentenceTransformerEmbedder:
     def __post_init__(self) -> None:
         if isinstance(self.model, str):
             label = Path(self.model).name if Path(self.model).is_dir() else self.model
+            folder = Path(self.model)
+            source = str(folder.absolute()) if folder.is_dir() else self.model
             self._set("model", _sentence_transformer(self.model))
+            self._set("_source", (source, encoder_label(self.model)))
         else:
             label = model_label(self.model)
         if self.batch_size is None:
@@ -84,6 +87,14 @@ class SentenceTransformerEmbedder:
                 "name",
                 f"sentence-transformers/{label}|{both}|{encoder_label(self.model)}",
             )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle: a model that was loaded by its name or folder, by that."""
+        source, label = vars(self).get("_source", ("", ""))
+        if not source or label != encoder_label(self.model):
+            return super().__reduce_ex__(protocol)
+        settings = self.query_prompt, self.document_prompt, self.name, self.batch_size
+        return _of_source, (source, label, settings)
 
     def _set(self, attribute: str, value: Any) -> None:
         """Fill in a default; the object is frozen from then on."""
@@ -269,6 +280,20 @@ def _prompts_of(model: Any) -> tuple[str, str]:
     prompts = getattr(model, "prompts", None) or {}
     document_prompt = prompts.get("document") or prompts.get("passage")
     return prompts.get("query") or "", document_prompt or ""
+
+
+@lru_cache(maxsize=2)
+def _kept_model(source: str) -> Any:
+    """Loaded once in a process that is given many pickles."""
+    return _sentence_transformer(source)
+
+
+def _of_source(
+    source: str, label: str, settings: tuple[str, str, str, int]
+) -> SentenceTransformerEmbedder:
+    made = SentenceTransformerEmbedder(_kept_model(source), *settings)
+    object.__setattr__(made, "_source", (source, label))
+    return made
 
 
 def _sentence_transformer(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,22 +52,6 @@ def load_labelled(
     model, tokenizer = load_pair(model, tokenizer, kind, what)
     label = given or getattr(getattr(model, "config", None), "_name_or_path", "")
     return model, tokenizer, str(label or type(model).__name__)
-
-
-class Lock:
-    """A lock that stays behind when its owner is pickled or deeply copied."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
-        return Lock, ()
 
 
 def pad_of(tokenizer: Any) -> int:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import Lock, load_pair
+from structrag.model_calls.locks import Lock
+from structrag.models.loading import load_pair
 from structrag.models.weights import weights_settings
 
 

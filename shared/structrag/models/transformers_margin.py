@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import Lock, load_labelled, pad_of
+from structrag.model_calls.locks import Lock
+from structrag.models.loading import load_labelled, pad_of
 from structrag.models.margins import (
     KEEP_OPTION,
     PROMPT,

@@ -11,7 +11,8 @@ from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require, warn_user
 from structrag.model_calls.counted import CallTokens, counted
-from structrag.models.loading import Lock, batch_of, load_labelled, pad_of
+from structrag.model_calls.locks import Lock
+from structrag.models.loading import batch_of, load_labelled, pad_of
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
 from structrag.models.transformers_margin import (

@@ -12,10 +12,13 @@ from structrag.cli.engine_index import fill, search
 from structrag.errors import InvalidParameter
 
 
-def test_what_an_engine_cannot_serve_is_refused(tmp_path: Path) -> None:
+def test_an_engine_needs_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = f"lancedb:{tmp_path}"
-    with pytest.raises(InvalidParameter, match="--method must be multiview"):
-        fill(address, [tmp_path], method="evidence", embedder="minilm")
+    monkeypatch.setattr("structrag.cli.engine_index.has_minilm", lambda: False)
+    with pytest.raises(InvalidParameter, match="--embedder must name a model"):
+        fill(address, [tmp_path])
     with pytest.raises(InvalidParameter, match="--embedder must name a model"):
         search(address, "pump", 1)
 

@@ -55,7 +55,8 @@ async def test_an_agent_is_told_the_tools(folder: Path) -> None:
     async with connected(folder) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {"evidence", "search", "outline", "read_section"}
-        assert tools["evidence"].input_schema["required"] == ["question"]
+        assert tools["evidence"].input_schema["required"] == ["query"]
+        assert tools["search"].input_schema["required"] == ["query"]
         assert "answer a question" in (tools["evidence"].description or "")
 
 
@@ -82,7 +83,7 @@ async def test_passages_are_cited_exactly(
 async def test_numbers_limit_what_comes(folder: Path) -> None:
     async with connected(folder) as client:
         assert len(await called(client, "search", query="filter dry tap", k=2)) == 2
-        passages = await called(client, "evidence", question="filter", max_tokens=8)
+        passages = await called(client, "evidence", query="filter", max_tokens=8)
         assert len(passages) == 1 and "Rinse the filter" in passages[0]["text"]
 
 
@@ -109,6 +110,23 @@ async def test_outlines_lead_to_sections(folder: Path) -> None:
             and PUMP.startswith(whole["text"])
             and whole["text"].endswith("\n")
         )
+
+
+@pytest.mark.parametrize("line", ["entry of the log\n", "word " * 90, "x" * 400])
+async def test_a_long_text_is_read_in_parts(folder: Path, line: str) -> None:
+    text = line * 30
+    (folder / "log.txt").write_text(text)
+    async with connected(folder) as client:
+        parts, end, more = [], 0, True
+        while more:
+            part = await called(
+                client, "read_section", document="log.txt", start=end, max_tokens=100
+            )
+            assert part["start"] == end < part["end"]
+            parts.append(part["text"])
+            end, more = part["end"], part["more"]
+        assert "".join(parts) == text and len(parts) > 1
+        assert max(map(count_tokens, parts)) <= 100
 
 
 async def test_long_lists_come_in_parts(folder: Path) -> None:
@@ -140,9 +158,18 @@ async def test_mistakes_are_said_and_nothing_else_is_read(folder: Path) -> None:
         assert "0 to 3" in await refused(
             client, "read_section", document="pump.md", section=9
         )
-        assert "got blanks" in await refused(client, "evidence", question=" ")
+        for tool in ("evidence", "search"):
+            assert "got blanks" in await refused(client, tool, query=" ")
+            assert "got blanks" in await refused(client, tool, question=" ")
         assert "max_tokens" in await refused(
-            client, "evidence", question="x", max_tokens=0
+            client, "evidence", query="x", max_tokens=0
+        )
+        for wrong in ({"start": 1}, {"start": 10_000}, {"start": -1}):
+            assert "start must be 0 or from" in await refused(
+                client, "read_section", document="pump.md", section=3, **wrong
+            )
+        assert "max_tokens must be" in await refused(
+            client, "read_section", document="pump.md", max_tokens=0
         )
 
 
@@ -250,7 +277,7 @@ def test_one_long_line_is_cut_where_its_tokens_end(folder: Path) -> None:
     (folder / "line.txt").write_text(line)
     (folder / "blank.txt").write_text("\n" + line)
     library = library_of(folder)
-    for limit in (1, 7, 20):
+    for limit in (2, 7, 20):
         end = library.read("line.txt", 0, limit)["end"]
         assert count_tokens(line[:end]) <= limit < count_tokens(line[: end + 1])
 

@@ -34,7 +34,12 @@ WORDS = [
     "cherry",
     "plum",
     "pear",
-    "fig",
+    "f\u00edg-7",
+    "\u6c34\u6cf5\u6e05\u6d17",
+    "C++",
+    "F\u0131g7",
+    "\u6cf5",
+    "C",
     "and",
     "or",
     "AND",
@@ -215,7 +220,7 @@ def stores(
     entries = []
     for number in range(24):
         texts = [
-            " ".join(rng.choice(WORDS[:6], size=rng.integers(1, 9))) for _ in range(5)
+            " ".join(rng.choice(WORDS[:8], size=rng.integers(1, 9))) for _ in range(5)
         ]
         entries.append(
             entry(f"d{number}", texts, METAS[number % 4], windows=number % 3 == 0)

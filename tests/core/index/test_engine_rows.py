@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_what_an_engine_cannot_hold_is_refused() -> None:
     with pytest.raises(
         InvalidParameter, match="store must be a folder for this kind of index"
     ):
-        prepare_for(entry(arrays={"text": np.zeros(3)}), SETTINGS)
+        prepare_for(entry(), replace(SETTINGS, levels={"a": ("raw",), "b": ("raw",)}))
     windows = Vectors(np.ones((4097, 3)), np.zeros(4097, dtype=int))
     long = entry()
     long = Entry(long.document, "", long.chunks, long.views, {"raw": windows})

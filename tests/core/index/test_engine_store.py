@@ -20,10 +20,12 @@ from engine_making import ENGINES, address_in, opened
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from store_making import VIEWS, entry, small_store
 
 from structrag import (
     D3Index,
+    D3Retriever,
     EvidenceRetriever,
     Index,
     MultiViewRetriever,
@@ -93,6 +95,11 @@ class Listed(EngineStore):
     def _remove(self, reader: Any, head: DocumentRow) -> None:
         del self.there[head.record["id"]]
 
+    def _read_shared(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def _write_shared(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
+
     def _write_settings(self) -> None: ...
 
     def _catch_up(self) -> None: ...
@@ -105,8 +112,8 @@ def test_of_two_documents_with_one_id_the_last_is_put_and_none_asks_nothing() ->
     store.put(entry("c", ["fig"]))
     assert store.put_at_once == [["a", "b"], ["c"]]
     assert parse_row(store.lines["a"][0]).chunk.text == "pear"
-    with pytest.raises(InvalidParameter, match="no other arrays"):
-        odd = replace(entry("e", []), arrays={"facts": np.zeros(1)})
+    with pytest.raises(InvalidParameter, match="one item per chunk"):
+        odd = replace(entry("e", ["fig"]), blobs={"facts": ()})
         store.put_all([entry("d", []), odd])
     assert "d" not in store
 
@@ -520,12 +527,11 @@ def test_what_no_engine_keeps_is_refused_in_one_sentence(
             InvalidParameter, match=rf"path must be a folder here; got '{address}'"
         ):
             own.save(address)
-    for kind in (EvidenceRetriever, D3Index):
-        with pytest.raises(InvalidParameter, match=f"a folder for {kind.__name__}"):
-            kind.load(address)
-    with pytest.raises(
-        UnknownArgument, match="Index and D3Index take it; EvidenceRetriever has"
-    ):
+    with pytest.raises(InvalidParameter, match="a folder for D3Index"):
+        D3Index.load(address)
+    with pytest.raises(UnknownArgument, match="Index, D3Index and EvidenceRetriever"):
+        D3Retriever(D3Index(), store=address)
+    with pytest.raises(InvalidParameter, match="got LSA, whose vectors change"):
         EvidenceRetriever(store=address)
     assert not list(folder.iterdir())
 

@@ -139,7 +139,7 @@ def plain(name: str, *texts: str, windows: int = 1, **meta: Any) -> Entry:
 
 
 def reader_of(table: Table, *, exact: bool = False) -> LanceReader:
-    return LanceReader("corpus", table, SETTINGS, exact=exact)
+    return LanceReader("corpus", table, SETTINGS, dict, exact=exact)
 
 
 def three() -> Table:

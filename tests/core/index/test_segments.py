@@ -78,8 +78,8 @@ def content(of: Segment) -> list[object]:
         },
         {view: vectors.owner.all().tolist() for view, vectors in table.vectors.items()},
         {
-            name: [_listed(of.array(name, i)) for i in range(len(of))]
-            for name in of.arrays
+            name: [lines.line(row) for row in range(table.n_rows)]
+            for name, lines in table.blobs.items()
         },
         table.ids.of_rows().tolist(),
     ]
@@ -95,12 +95,12 @@ GROUPS = st.lists(
 )
 
 
-def with_array(name: str, texts: list[str]) -> Entry:
-    """An entry with an array besides; every other one has none."""
+def with_blobs(name: str, texts: list[str]) -> Entry:
+    """An entry with bytes besides; every other one has none."""
     made = entry(name, texts)
-    if len(texts) % 2:
+    if len(texts) % 2 or not texts:
         return made
-    return replace(made, arrays={"numbers": np.arange(2 * len(texts), dtype=np.int16)})
+    return replace(made, blobs={"bytes": tuple(text.encode() for text in texts)})
 
 
 @settings(deadline=None, max_examples=60)
@@ -112,7 +112,7 @@ def test_merged_is_as_made_at_once(
     segments, live, alive, keys = [], [], {}, set()
     for number, group in enumerate(groups):
         entries = {
-            key: with_array(f"{number} {key}", texts)
+            key: with_blobs(f"{number} {key}", texts)
             for key, texts in group.items()
             if key not in keys
         }

@@ -32,7 +32,7 @@ from structrag.index.storage import (
     read_manifest,
 )
 from structrag.index.store import Store
-from structrag.text.terms import Tokenizer
+from structrag.text.terms import RULE, Tokenizer
 
 SEARCH = """
 import json, sys
@@ -222,6 +222,13 @@ def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
             IndexDamaged,
             match=rf"format version {version}, this release reads {VERSION}\. {remedy}",
         ):
+            Store.load(path)
+    for rule, remedy in ((None, "Build"), (RULE + 1, "Update structrag, or build")):
+        altered = json.loads(json.dumps(manifest))
+        altered["store"]["tokenizer"] = {} if rule is None else {"rule": rule}
+        altered["checksum"] = _checksum(altered)
+        (path / "manifest.json").write_text(json.dumps(altered))
+        with pytest.raises(IndexDamaged, match=rf"terms by rule .*\. {remedy}"):
             Store.load(path)
     (path / "manifest.json").write_text(json.dumps({"format": "faiss"}))
     with pytest.raises(IndexDamaged, match="not an index of structrag"):

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from fixture_cases import examples
 from hypothesis import given, settings
@@ -494,32 +493,17 @@ def test_documents_by_several_ids() -> None:
         store.reader()  # what waited is in a segment now
 
 
-@pytest.mark.parametrize("look", [True, False])
-@pytest.mark.parametrize(
-    ("array", "is_like"),
-    [
-        (np.zeros((5, 2), dtype=np.int32), True),
-        (np.zeros((0, 2), dtype=np.int32), True),
-        (np.zeros((1, 2), dtype=np.int64), False),
-        (np.zeros((1, 3), dtype=np.int32), False),
-        (np.zeros(2, dtype=np.int32), False),
-    ],
-)
-def test_arrays_are_like_those_of_other_documents(
-    look: bool, array: np.ndarray, is_like: bool
-) -> None:
+def test_blobs_are_kept_by_row_and_there_is_one_a_chunk() -> None:
     store = Store(VIEWS)
-    first = np.arange(2, dtype=np.int32).reshape(1, 2)
-    plain = entry("plain", ["plum"])
-    store.put_all([plain, replace(entry("a", ["fig"]), arrays={"facts": first})])
-    if look:
-        store.reader()
-    more = replace(entry("b", ["fig"]), arrays={"facts": array, "others": np.zeros(1)})
-    if is_like:
-        store.put(more)
-        facts = store.reader().array("b", "facts")
-        assert (0 if facts is None else len(facts)) == len(array)
-    else:
-        with pytest.raises(InvalidParameter, match=r"arrays\['facts'\] must be like"):
-            store.put(more)
-        assert "b" not in store
+    blobs = {"codes": (b"\0one", b"two")}
+    with_blobs = replace(entry("a", ["fig", "plum"]), blobs=blobs)
+    store.put_all([entry("plain", ["plum"]), with_blobs])
+    rows = store.reader().stored_rows([0, 2, 7, 1, -1], ["codes"])
+    assert {row: [bytes(one) for one in held.blobs] for row, held in rows.items()} == {
+        0: [b""],
+        1: [b"\0one"],
+        2: [b"two"],
+    }
+    assert rows[2].row.chunk == store.reader().chunk(2)
+    with pytest.raises(InvalidParameter, match="2 chunks and 1 item"):
+        store.put(replace(with_blobs, blobs={"codes": (b"one",)}))

@@ -95,6 +95,62 @@ async def test_a_schema_that_is_refused_is_not_given_again() -> None:
     assert server.calls[-1] == {}
 
 
+def carrying(kind: type[Exception] = Exception, **facts: Any) -> Exception:
+    error = kind("it is so")
+    for name, value in facts.items():
+        setattr(error, name, value)
+    return error
+
+
+class ReadTimeout(Exception):
+    """As httpx has it."""
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"),
+    [
+        (carrying(status_code=400), 2),
+        (carrying(status_code=500), 2),
+        (carrying(response=SimpleNamespace(status_code=422)), 2),
+        (carrying(OSError, response=SimpleNamespace(status_code=400)), 2),
+        (carrying(response={"ResponseMetadata": {"HTTPStatusCode": 400}}), 2),
+        (carrying(response={}), 2),
+        (carrying(code=400), 2),
+        (carrying(code="invalid_request_error", status_code=400), 2),
+        (carrying(code=lambda: 3), 2),
+        (carrying(status="400"), 2),
+        (carrying(), 2),
+        (TypeError("unexpected keyword argument 'response_format'"), 2),
+        (KeyError("choices"), 2),
+        (carrying(status_code=429), 1),
+        (carrying(ValueError, status_code=401), 1),
+        (carrying(response=SimpleNamespace(status_code=503)), 1),
+        (carrying(response={"ResponseMetadata": {"HTTPStatusCode": 429}}), 1),
+        (ReadTimeout(), 1),
+        (ConnectionResetError(), 1),
+    ],
+)
+def test_a_schema_may_be_refused_in_any_form(error: Exception, asked: int) -> None:
+    answers, calls = JsonAnswers(), []
+
+    def ask(parameters: Mapping[str, Any]) -> str:
+        calls.append(parameters)
+        if parameters:
+            raise error
+        return "answer"
+
+    if asked == 1:
+        with pytest.raises(type(error)):
+            tried(answers.flow(SCHEMA), ask)
+        assert answers.takes is None
+    else:
+        assert tried(answers.flow(SCHEMA), ask) == "answer" and answers.takes is False
+    assert len(calls) == asked
+    works = JsonAnswers(takes=True)  # what worked before was not refused
+    with pytest.raises(type(error)):
+        tried(works.flow(SCHEMA), ask)
+
+
 class Causal:
     config = SimpleNamespace(is_encoder_decoder=False)
 

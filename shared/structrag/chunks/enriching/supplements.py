@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -106,9 +107,10 @@ class Source:
     def nearest(self, chunk: int, n: int, without: set[int]) -> list[int]:
         """The `n` sentences of other places most like a chunk, best first.
 
-        The chunk's sentences, the ones next to them, and those of `without` are left out. Of equal
-        ones the first comes first.
+        The chunk's sentences, the ones next to them, and those of `without` are left out, and what
+        the chunk says itself, as where chunks overlap. Of equal ones the first comes first.
         """
+        text = self.chunks[chunk].text
         inside = [
             i for i, sentence in enumerate(self.sentences) if sentence.chunk == chunk
         ]
@@ -117,7 +119,8 @@ class Source:
             barred |= {inside[0] - 1, inside[-1] + 1}
         closeness = np.round(self.matrix @ self.vectors.means[chunk], 9)
         order = np.argsort(-closeness, kind="stable").tolist()
-        return [i for i in order if i not in barred][:n]
+        others = (i for i in order if i not in barred)
+        return [*islice((i for i in others if self.sentences[i].text not in text), n)]
 
 
 @dataclass(slots=True)

@@ -34,15 +34,15 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         InvalidDocument: It is no text.
     """
     text = decoded(data, name).text.replace("\0", "")
-    declared = _DECLARED.match(text)
-    if declared:
-        delimiter, text = declared[1], text[declared.end() :]
-    else:
-        delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else _found(text)
+    delimiter, begin = delimiter_of(text, name)
+    text = text[begin:]
     unsure = []
     try:
-        rows = _rows(text, delimiter)
-    except csv.Error:
+        rows = _rows(text, delimiter, strict=True)
+    except csv.Error as error:
+        is_closed = "unexpected end" not in str(error)
+        rows = _sloppy(text, delimiter) if is_closed else []
+    if not rows and text.strip():
         rows = [line.split(delimiter) for line in text.splitlines()]
         unsure.append(
             "A quotation mark of the table is never closed; all of them were kept as text."
@@ -54,9 +54,33 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     return placed.draft(uncertain=unsure)
 
 
-def _rows(text: str, delimiter: str, most: int | None = None) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return list(islice(reader, most))
+def delimiter_of(text: str, name: str = "") -> tuple[str, int]:
+    """What stands between the cells of a table as text, and where its first row begins.
+
+    Example:
+        >>> delimiter_of("sep=;\\npart;price\\n"), delimiter_of("part,price\\n")
+        ((';', 6), (',', 0))
+    """
+    declared = _DECLARED.match(text)
+    if declared:
+        return declared[1], declared.end()
+    is_tabbed = name.lower().endswith((".tsv", ".tab"))
+    return "\t" if is_tabbed else _found(text), 0
+
+
+def _rows(
+    text: str, delimiter: str, most: int | None = None, *, strict: bool = False
+) -> list[list[str]]:
+    source = io.StringIO(text, newline="")
+    return list(islice(csv.reader(source, delimiter=delimiter, strict=strict), most))
+
+
+def _sloppy(text: str, delimiter: str) -> list[list[str]]:
+    """The rows of a table with quotation marks where none should be; [] if that fails too."""
+    try:
+        return _rows(text, delimiter)
+    except csv.Error:
+        return []
 
 
 def _found(text: str) -> str:

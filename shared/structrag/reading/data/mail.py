@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import re
 from dataclasses import replace
 from email.message import EmailMessage
 from email.policy import default
@@ -16,6 +17,11 @@ from structrag.reading.html.reader import read_html
 from structrag.reading.office.package import refuse
 from structrag.records import Layout
 
+# The standard library compares each line with the boundaries of all parts that are open.
+_MULTIPART = re.compile(
+    rb"^content-type:[ \t]*multipart/", re.IGNORECASE | re.MULTILINE
+)
+_MOST_MULTIPARTS = 200
 _PLAIN = "text/plain"
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
@@ -63,6 +69,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
 
 
 def _parsed(data: bytes, name: str) -> EmailMessage:
+    if len(_MULTIPART.findall(data)) > _MOST_MULTIPARTS:
+        refuse(name, "it has far too many parts in parts. Save the message again.")
     try:
         message = email.message_from_bytes(data, policy=default)
     except RecursionError:
@@ -123,12 +131,14 @@ def _bodies(
             best = next(pages, other or next(iter(children), None))
             if best is not None:
                 stack.append((best, other))
-        elif part.get_content_maintype() == "multipart":
+        elif part.get_content_maintype() == "multipart" and children:
             stack += [(each, other) for each in reversed(children)]
-        elif kind in (_PLAIN, "text/html") and not part.is_attachment():
+        elif kind.startswith("multipart/") or (
+            kind in (_PLAIN, "text/html") and not part.is_attachment()
+        ):
             shown.append((part, other))
         else:
-            attached.append(_attached(part, kind))
+            attached += filter(None, [_attached(part, kind)])
     return shown
 
 
@@ -139,7 +149,8 @@ def _attached(part: EmailMessage, kind: str) -> str:
         file = None
     if not file and kind == "message/rfc822":
         file = next((_header(each, "Subject") for each in _children(part)), "")
-    return " ".join((file or kind).split())
+    is_inside = "Content-Location" in part or "Content-ID" in part  # of a page
+    return " ".join((file or ("" if is_inside else kind)).split())
 
 
 def _content(part: EmailMessage, name: str) -> str:

@@ -62,6 +62,7 @@ _PERMALINK = re.compile(
     r"[\t\n\f\r ]*</a[\t\n\f\r ]*>",
     re.IGNORECASE,
 )
+_SUBSET = re.compile(r"\"[^\"]*\"|'[^']*'|<!--|\]")
 _COMMENT_END = re.compile(r"--!?>")
 # The content of these is never shown.
 _UNSEEN = ("script", "style", "noscript", "iframe", "noframes", "noembed")
@@ -239,7 +240,27 @@ def _declaration(
         if end >= 0:
             return (start + 9, end), end + 3
         unclosed.add("cdata")
+    if source[start : start + 9].lower() == "<!doctype" and "subset" not in unclosed:
+        return None, _doctype_end(source, start, unclosed)
     return None, source.find(">", start) + 1
+
+
+def _doctype_end(source: str, start: int, unclosed: set[str]) -> int:
+    """Behind a document type, and behind the declarations in its brackets, as XHTML may have."""
+    end = source.find(">", start) + 1
+    position = source.find("[", start, end)
+    if position < 0:
+        return end
+    while match := _SUBSET.search(source, position):
+        position = match.end()
+        if match[0] == "]":
+            return source.find(">", position) + 1 or end
+        if match[0] == "<!--":
+            position = source.find("-->", position)
+            if position < 0:
+                break
+    unclosed.add("subset")
+    return end
 
 
 def _raw(

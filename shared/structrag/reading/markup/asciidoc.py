@@ -1,12 +1,16 @@
 """AsciiDoc: its sections as Asciidoctor finds them, and its blocks.
 
 What is delimited (listings, examples, tables), discrete headings and lines inside a paragraph are
-no section titles; two-line titles and `##` are.
+no section titles; two-line titles and `##` are. Of conditions, what the document's own attributes
+rule out holds no titles; branches of attributes from outside are kept. Levels follow
+`:leveloffset:`.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from operator import itemgetter
 
 from structrag.reading.markup.lines import (
     Element,
@@ -32,6 +36,11 @@ _ATTRIBUTES = re.compile(r"\[(?:[\w.#%{,\"'].*|\[.*\])?\]")
 _DISCRETE = re.compile(r"\[(?:discrete|float)\b")
 _ENTRY = re.compile(r":!?\w[\w-]*!?:(?:[ ]|$)")
 _CONDITION = re.compile(r"(?:ifdef|ifndef|ifeval|endif|include)::\S*\[.*\]")
+_BRANCH = re.compile(r"(ifdef|ifndef|ifeval|endif)::([^\[\]]*)\[(.*)\]")
+_EQUATION = re.compile(r"([^=!<>]+)(==|!=)([^=!<>]+)")
+_REFERENCE = re.compile(r"\{([\w-]+)\}")
+_SET = re.compile(r":(!?)(\w[\w-]*)(!?):(?:[ ](.*)|$)")
+_VERBATIM = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|```\S*")
 _MACRO = re.compile(r"(image|video|audio|toc)::.*\[.*\]|'{3}|<{3}")
 _ITEM = re.compile(
     r"[ ]*(?:-|\*{1,5}|\.{1,5}|•|\d+\.|[A-Za-z]\.|[ivx]+\)|<[\d.]+>)[ ]+\S"
@@ -57,16 +66,16 @@ _MARKS: dict[str, BlockKind] = {
 def headings(text: str) -> list[Heading]:
     """The section titles, in order; the document's title has level 1, `==` level 2."""
     lines = lines_of(text)
-    return [
-        Heading(
-            int(element.style),
-            element.title,
-            lines[i].start,
-            lines[element.stop - 1].end,
-        )
-        for i, element in elements(lines, _element)
-        if element.title is not None
-    ]
+    shifts = _processed(lines)
+    found = []
+    for i, element in elements(lines, _element):
+        if element.title is not None:
+            place = bisect_right(shifts, i, key=itemgetter(0))
+            shift = shifts[place - 1][1] if place else 0
+            span = lines[i].start, lines[element.stop - 1].end
+            level = max(1, int(element.style) + shift)
+            found.append(Heading(level, element.title, *span))
+    return found
 
 
 def blocks(text: str, start: int, end: int) -> list[Block]:
@@ -78,6 +87,68 @@ def title(text: str) -> str:
     """The document's title, which comes before all others; else ""."""
     first = next(iter(headings(text)), None)
     return first.title if first and first.level == 1 else ""
+
+
+def _processed(lines: Lines) -> list[tuple[int, int]]:
+    """Make comments of the lines in branches that are ruled out. Gives where levels are shifted, as
+    (line, by how many)."""
+    values: dict[str, str | None] = {}  # None: unset
+    shifts: list[tuple[int, int]] = []
+    branches: list[bool | None] = []  # None: nobody here knows
+    ruled_out = 0  # of them
+    verbatim = ""
+    for i, line in enumerate(lines):
+        condition = _BRANCH.fullmatch(line.text)
+        if ruled_out:
+            lines[i] = line._replace(text="//")
+        if condition and condition[1] == "endif":
+            ruled_out -= branches.pop() is False if branches else 0
+        elif condition and (condition[1] == "ifeval" or not condition[3].strip()):
+            branches.append(_holds(condition, values))
+            ruled_out += branches[-1] is False
+        elif ruled_out:
+            continue
+        elif _VERBATIM.fullmatch(line.text):
+            verbatim = "" if verbatim == line.text else verbatim or line.text
+        elif not verbatim and (entry := _SET.match(line.text)):
+            name = entry[2].lower()
+            unset = entry[1] or entry[3]
+            values[name] = None if unset else (entry[4] or "").strip()
+            if name == "leveloffset":
+                shifts.append((i, _shifted(shifts, values[name] or "0")))
+    return shifts
+
+
+def _shifted(shifts: list[tuple[int, int]], written: str) -> int:
+    """What `:leveloffset:` says: a number, or more or less than before."""
+    if not re.fullmatch(r"[+-]?\d{1,2}", written):
+        return 0
+    before = shifts[-1][1] if shifts and written[0] in "+-" else 0
+    return before + int(written)
+
+
+def _holds(condition: re.Match[str], values: dict[str, str | None]) -> bool | None:
+    """Whether a branch is taken; None where its attributes come from outside."""
+    kind, names, expression = condition.groups()
+    if kind == "ifeval":
+        sides = _EQUATION.fullmatch(expression)
+        if not sides:
+            return None
+        left, sign, right = sides.groups()
+        said = [
+            _REFERENCE.sub(lambda m: values.get(m[1]) or m[0], x) for x in (left, right)
+        ]
+        if any("{" in each for each in said):
+            return None
+        is_equal = said[0].strip("\"' ") == said[1].strip("\"' ")
+        return is_equal if sign == "==" else not is_equal
+    wanted = re.split(r"[,+]", names.lower())
+    known = [
+        None if name not in values else values[name] is not None for name in wanted
+    ]
+    decisive = "+" not in names  # what one of them says for all
+    holds = decisive if decisive in known else None if None in known else not decisive
+    return holds if kind == "ifdef" or holds is None else not holds
 
 
 def _element(lines: Lines, i: int, before: Element | None) -> Element:

@@ -52,7 +52,7 @@ _LEADING = re.compile(
     r".*comment|decorator|attribute_item|inner_attribute_item|attribute_list"
 )
 _NESTING = re.compile(
-    r"(?!parameter|argument|type_argument|formal|import|return).*"
+    r"(?!(?:\w+_)?(?:parameter|argument)|formal|import|return).*"
     r"(?:block|body|statement|declaration|definition|_list|_item|_clause|declarator|preproc_\w+"
     r"|class|module|specification)|ERROR"
 )

@@ -26,32 +26,39 @@ _KNOWN = _names(
     "bibliography book-part pmc-articleset"
 )
 _SECTIONS = _names(
-    "sec app app-group ack ref-list abstract trans-abstract notes glossary boxed-text bio fn-group "
-    "sub-article response book-part part chapter section simplesect sect1 sect2 sect3 sect4 sect5 "
-    "appendix preface bibliography index dedication acknowledgements colophon reference refentry "
-    "refsection refsect1 refsect2 refsect3 refsynopsisdiv partintro glossdiv bibliodiv"
+    "article book sec app app-group ack ref-list abstract trans-abstract notes glossary boxed-text "
+    "bio fn-group sub-article response book-part part chapter section simplesect sect1 sect2 "
+    "sect3 sect4 sect5 appendix preface bibliography index dedication acknowledgements colophon "
+    "reference refentry refsection refsect1 refsect2 refsect3 refsynopsisdiv partintro glossdiv "
+    "bibliodiv"
 )
 _INFO = _names(
-    "info title-group front-stub article-meta book-meta book-part-meta front"
+    "info title-group front-stub article-meta book-meta book-part-meta front refmeta"
 )
 _DROPPED = _names(
     "journal-meta article-id article-categories pub-date volume issue fpage lpage history "
     "permissions self-uri counts custom-meta-group related-article elocation-id processing-meta "
-    "tex-math object-id indexterm contrib-id alt-title revhistory"
+    "object-id indexterm contrib-id alt-title revhistory"
 )
 _CODE = _names("programlisting preformat screen literallayout synopsis")
 _BLOCKS = _names(
     "p para simpara title subtitle label caption attrib disp-formula equation contrib aff "
-    "kwd-group ref mixed-citation biblioentry bibliomixed list-item listitem term def fig "
+    "kwd-group ref biblioentry bibliomixed list-item listitem term def fig "
     "table-wrap disp-quote blockquote formalpara phrase-block statement speech verse-line author "
-    "funding-group copyright legalnotice subject date corresp"
+    "funding-group copyright legalnotice subject date corresp refname refpurpose"
 )
 _ITEMS = _names("list-item listitem ref biblioentry bibliomixed")
 _SPACED = _names(
-    "element-citation biblioentry name string-name kwd author personname contrib aff"
+    "ref element-citation biblioentry name string-name kwd author personname contrib aff"
 )
 _NOTES = _names("fn footnote")
 _TABLES = _names("table informaltable")
+_TITLES = _names("title article-title refentrytitle label")
+_LISTS = _names("list itemizedlist orderedlist variablelist simplelist")
+_FORMULAS = _names(
+    "inline-formula disp-formula equation inlineequation informalequation"
+)
+_MOST_AROUND = 10  # elements around a title, and lists inside each other
 _QUOTES = _names("disp-quote blockquote epigraph")
 
 
@@ -75,6 +82,11 @@ class _Reader:
         self._notes: list[str] = []
         self._tables: list[_Table] = []
         self._label = ""
+        self._items: list[
+            str
+        ] = []  # what stands in front of the next paragraph of each
+        self._lists: list[int] = []  # the number of the next item; 0 for bullets
+        self._tex, self._has_math = "", False  # of the formula that is open
         self._dropped = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -86,10 +98,10 @@ class _Reader:
             self._dropped += 1
         elif not self.is_known:
             self._flush()
-        elif local in _NOTES or local in ("td", "th", "entry"):
+        elif local in _NOTES or local in ("td", "th", "entry", "tex-math"):
             self._outer.append(self._text)
             self._text = []
-            if self._tables and local not in _NOTES:
+            if self._tables and local in ("td", "th", "entry"):
                 self._cell(attributes)
         elif local in _TABLES:
             self._flush()
@@ -101,13 +113,34 @@ class _Reader:
             self._tables[-1].columns.append(attributes.get("colname", ""))
         elif local in _BLOCKS or local in _SECTIONS or local in _CODE:
             self._flush()
-            if local in _SECTIONS:
+            if local in _SECTIONS and len(self._open) > 1:
                 self._titled.append(False)
                 self._label = ""
-        elif local == "article-title" and "title-group" in self._open[-2:]:
+            elif local in _ITEMS:
+                self._items.append(self._mark())
+        elif local in _TITLES and _is_info((["", *self._open])[-2]):
             self._flush()
+        elif local in _LISTS:
+            self._flush()
+            is_ordered = (
+                local == "orderedlist" or attributes.get("list-type") == "order"
+            )
+            self._lists.append(1 if is_ordered else 0)
+        elif local in _FORMULAS:
+            self._flush() if local in _BLOCKS else None
+            self._tex, self._has_math = "", False
+        elif local == "math":
+            self._has_math = True
         elif local in ("break", "sbr", "td"):
             self._text.append(" ")
+
+    def _mark(self) -> str:
+        """What stands in front of the next item."""
+        number = self._lists[-1] if self._lists else 0
+        if not number:
+            return "- "
+        self._lists[-1] += 1
+        return f"{number}. "
 
     def _cell(self, attributes: dict[str, str]) -> None:
         table = self._tables[-1]
@@ -142,15 +175,30 @@ class _Reader:
                 self._tables[-1].rows[-1][-1].text = text
         elif local in _TABLES and self._tables:
             table = self._tables.pop()
-            shown = pipe_table(spread(table.rows), table.header_rows)
-            if self._outer:
-                self._text.append(f" {' '.join(shown.split())} ")
-            elif shown:
+            grid = spread(table.rows)
+            if self._outer:  # in a cell or a note
+                rows = (", ".join(filter(None, row)) for row in grid)
+                self._text.append(f" {'; '.join(rows)} ")
+            elif shown := pipe_table(grid, table.header_rows):
                 self.parts.append(shown)
+        elif local in _LISTS and self._lists:
+            self._flush()
+            self._lists.pop()
+        elif local == "tex-math":
+            tex = "".join(self._text).partition("\\begin{document}")
+            self._text = self._outer.pop()
+            self._tex = (tex[2] or tex[0]).partition("\\end{document}")[0].strip("$ \n")
+        elif local in _FORMULAS:
+            if self._tex and not self._has_math:
+                self._text.append(f"${self._tex}$")
+            self._tex = ""
+            if local in _BLOCKS:
+                self._flush()
         elif local in _SECTIONS:
             self._flush()
-            self._titled.pop()
-        elif local in ("title", "article-title", "label") and not self._outer:
+            if self._open:
+                self._titled.pop()
+        elif local in _TITLES and not self._outer:
             self._end_title(local)
         elif local in _CODE:
             code = "".join(self._text).strip("\n")
@@ -158,43 +206,34 @@ class _Reader:
             if code.strip() and not self._outer:
                 self.parts.append(fenced(code))
         elif local in _BLOCKS:
-            self._flush(local)
+            self._flush()
+            if local in _ITEMS and self._items:
+                self._items.pop()
         elif self._open and self._open[-1] in _SPACED:
             self._text.append(" ")
 
     def _end_title(self, local: str) -> None:
-        around = [each for each in self._open[-3:] if each not in _INFO]
-        parent = self._open[-1] if self._open else ""
-        if parent in _INFO or parent.endswith("info"):
-            parent = around[-1] if around and not around[-1].endswith("info") else ""
-            parent = parent or next(
-                (
-                    e
-                    for e in reversed(self._open)
-                    if e not in _INFO and not e.endswith("info")
-                ),
-                "",
-            )
-        is_root = parent in ("", self._open[0]) and len(self._titled) == (
-            parent in _SECTIONS
-        )
-        if not (is_root or parent in _SECTIONS) or (
-            local == "article-title"
-            and (self._open[-1] != "title-group" and self._open[-1] not in _INFO)
-        ):
-            if local != "article-title":
-                self._flush()
-            return
-        if local == "label":
+        """A title belongs to what is around it, whatever holds it together with other facts."""
+        around = self._open[-_MOST_AROUND:]
+        while len(around) > 1 and _is_info(around[-1]):
+            around.pop()
+        owner = around[-1] if around else ""
+        if local in ("article-title", "refentrytitle") and owner == self._open[-1]:
+            return  # of what is cited
+        is_root = len(self._open) <= _MOST_AROUND and len(around) <= 1
+        if local == "label" and owner in _ITEMS:
+            self._text.append(" ")
+        elif not is_root and owner not in _SECTIONS:
+            self._flush()
+        elif local == "label":
             self._label = self._taken()
-            return
-        title = f"{self._label} {self._taken()}".strip()
-        self._label = ""
-        if is_root and not self.title:
-            self.title = title
-        elif title:
-            level = 1 + sum(self._titled)
-            if self._titled and not self._titled[-1]:
+        elif title := f"{self._label} {self._taken()}".strip():
+            self._label = ""
+            level = 1 + bool(self.title) + sum(self._titled)
+            if is_root and not self.title:
+                self.title = title
+            elif self._titled:
+                level -= self._titled[-1]
                 self._titled[-1] = True
             self.parts.append(heading_line(level, title))
 
@@ -217,18 +256,20 @@ class _Reader:
         self._text.clear()
         return text
 
-    def _flush(self, local: str = "") -> None:
+    def _flush(self) -> None:
         if self._outer:
             self._text.append(" ")
             return
         text = self._taken()
-        lines = escaped_lines([text]) if text else []
-        if lines and _ITEMS & {*self._open[-3:], local}:
-            lines = [f"- {lines[0]}"]
-        elif lines and _QUOTES & set(self._open[-3:]):
-            lines = [f"> {lines[0]}"]
-        if lines:
-            self.parts.append(lines[0])
+        line = escaped_lines([text])[0] if text else ""
+        if line and self._items:
+            outer = "".join(self._items[-_MOST_AROUND:-1])
+            line = f"{' ' * len(outer)}{self._items[-1]}{line}"
+            self._items[-1] = " " * len(self._items[-1])
+        elif line and _QUOTES & set(self._open[-3:]):
+            line = f"> {line}"
+        if line:
+            self.parts.append(line)
         for note in filter(None, self._notes):
             self.parts.append(f"> {escaped_lines([note])[0]}")
         self._notes.clear()
@@ -255,6 +296,10 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     except (expat.ExpatError, LookupError) as error:
         refuse(name, f"it is not well-formed XML ({error}). Save it again.")
     return Draft(assembled(reader.parts), title=reader.title)
+
+
+def _is_info(tag: str) -> bool:
+    return tag in _INFO or tag.endswith("info")
 
 
 def _count(text: str | None, default: int) -> int:

@@ -219,7 +219,7 @@ def _summary_ask(paragraph: Chunk, settings: Selection) -> Ask:
     own = getattr(settings.summariser, "summary_prompt", PROMPT)
     words = (settings.short_tokens or SUMMARY_TOKENS) * 10 // 13
     prompt = (settings.summary_prompt or own).format(
-        title=SEPARATOR.join(paragraph.path), text=paragraph.text, words=words
+        title=SEPARATOR.join(paragraph.path), text=paragraph.text.strip(), words=words
     )
     return Ask(prompt, SUMMARY_COMPONENT, llm=settings.summariser)
 

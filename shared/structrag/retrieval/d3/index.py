@@ -208,6 +208,9 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             store,
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_layout": None}
+
     def _searched(self, store: Store) -> dict[str, SearchedLevel]:
         # Sections are read by the language model, and not searched.
         embedders = {PARAGRAPHS: self.embedder, SECTIONS: None, PARTS: self.embedder}

@@ -1,22 +1,23 @@
-"""The documents that a question searches, as one row of atoms."""
+"""The pieces that a question is asked of, as one pool of atoms, and what scores need of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.index.lexical import idf
-from structrag.retrieval.evidence.quantised import (
-    Quantised,
-    Quantiser,
-    products,
-    unit_rows,
+from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
+from structrag.retrieval.evidence.record import (
+    Record,
+    cut_pieces,
+    joined,
+    section_starts,
+    vectors_of,
 )
-from structrag.retrieval.evidence.record import Record, section_runs
+from structrag.retrieval.evidence.units import Units
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     SUM_WIDTHS,
@@ -33,108 +34,115 @@ from structrag.text.arrays import (
     IntArray,
     running_totals,
 )
-from structrag.text.stems import Keys
 
-# Reader tokens between documents, so that no window holds two.
+# Reader tokens between runs, so that no window holds two.
 _APART = 10 * MAX_WIDTHS[-1]
-_TOKENS = 8192  # tokens multiplied at once
 _NO_MATCH = -1.0  # the least cosine, for atoms without a token
-_ROWS = 8192  # atoms whose vectors are widened at once
-_SUMS_BYTES = 256 << 20  # of atoms' sums in float32 that a pool keeps
 
 
 class Corpus:
-    """Records put together.
+    """Atoms of pieces. Those that follow each other in a document are a run.
 
-    Units, blocks and sections are numbered through all documents, in the order of `records`. What
-    does not depend on the question is worked out once.
+    Units, blocks and sections are numbered through all runs, in the order given.
 
     Args:
-        records: Of the documents.
-        before: A pool that begins with the same records. What it has worked out for these is taken
-            over, so that only the others are put in.
-
-    Attributes:
-        shared: How many records were taken over.
+        pieces: At least one.
+        begins_run: Of each piece, whether it does not follow the one before it.
+        is_candidate: Of each piece, whether its atoms may be found.
+        is_sampled: Of each piece, whether its atoms show what is usual.
     """
 
-    def __init__(self, records: Sequence[Record], before: Corpus | None = None) -> None:
-        self.records: tuple[Record, ...] = tuple(records)
-        sizes = [len(record) for record in records]
-        # The first atom of each record.
-        self.firsts: IntArray = running_totals(sizes)
-        self.tokens: IntArray = self._column("tokens", np.int64)
-        self.blocks: IntArray = _numbered(
-            [record.blocks for record in records],
-            [len(record.block_tokens) for record in records],
+    def __init__(
+        self,
+        pieces: Sequence[Record],
+        begins_run: Sequence[bool],
+        is_candidate: Sequence[bool],
+        is_sampled: Sequence[bool],
+    ) -> None:
+        self.atoms: Record = joined(pieces)
+        sizes = [len(piece) for piece in pieces]
+        # The first atom of each piece and of each run, with the end of the last.
+        self.piece_firsts: IntArray = running_totals(sizes)
+        begins = np.array(begins_run)
+        self.firsts: IntArray = np.append(
+            self.piece_firsts[:-1][begins], self.piece_firsts[-1]
         )
-        self.block_tokens: IntArray = self._column("block_tokens", np.int64)
-        spans = [int(record.sections.max(initial=-1)) + 1 for record in records]
-        self.sections: IntArray = _numbered(
-            [record.sections for record in records], spans
+        self.piece_of: IntArray = np.repeat(np.arange(len(pieces)), sizes)
+        self.run_of: IntArray = (np.cumsum(begins) - 1)[self.piece_of]
+        # Which atoms may be found, and which show what is usual.
+        self.candidates: IntArray = np.flatnonzero(
+            np.array(is_candidate)[self.piece_of]
         )
-        self.section_offsets: IntArray = running_totals(spans)
-        self.shared: int = before.begins_like(records) if before is not None else 0
-        if before is not None and self.shared:
-            self._take_over(before)
+        self.sampled: IntArray = np.flatnonzero(np.array(is_sampled)[self.piece_of])
+        self.tokens: Int32Array = self.atoms.tokens
+        self.blocks: IntArray = self._numbered(self.atoms.blocks)
+        self.sections: IntArray = self._numbered(self.atoms.sections)
+        starts = np.flatnonzero(np.diff(self.blocks, prepend=-1))
+        self.block_tokens: Int32Array = self.atoms.block_tokens[starts]
 
-    def begins_like(self, records: Sequence[Record]) -> int:
-        """How many records at the beginning are like these.
+    @classmethod
+    def of_documents(
+        cls, records: Sequence[Record], encoder_spans: Sequence[Any]
+    ) -> Corpus:
+        """All pieces of whole documents."""
+        pieces: list[Record] = []
+        begins: list[bool] = []
+        for record, spans in zip(records, encoder_spans, strict=True):
+            of_document = [piece for _, piece in cut_pieces(record, spans)]
+            pieces += of_document
+            begins += [not number for number in range(len(of_document))]
+        everything = [True] * len(pieces)
+        return cls(pieces, begins, everything, everything)
 
-        They are of the same atoms and stems.
-        """
-        pairs = enumerate(zip(self.records, records, strict=False))
-        most = min(len(self.records), len(records))
-        return next((i for i, (one, other) in pairs if not _is_same(one, other)), most)
-
-    def _take_over(self, before: Corpus) -> None:
-        """Join an earlier pool's results with the other records'."""
-        rest = Corpus(self.records[self.shared :])
-        units = int(self.firsts[self.shared])
-        sections = int(self.section_offsets[self.shared])
-        if "windows" in vars(before):
-            self.windows = {
-                width: _windows_behind(old, rest.windows[width], units)
-                for width, old in before.windows.items()
-            }
-        if "stem_lengths" in vars(before):
-            both = zip(before.stem_lengths, rest.stem_lengths, strict=True)
-            self.stem_lengths = [
-                np.concatenate([old[:units], new]) for old, new in both
-            ]
-        if "_postings" in vars(before):
-            self._postings = _merged(before._postings, rest._postings, units)
-        if "_titles" in vars(before):
-            self._titles = _merged(before._titles, rest._titles, sections)
-
-    def _column(self, name: str, dtype: Any) -> NDArray[Any]:
-        return _joined([getattr(record, name) for record in self.records], dtype)
+    def _numbered(self, numbers: Int32Array) -> IntArray:
+        """Numbers of documents, made different from those of the runs before."""
+        changes = np.diff(numbers, prepend=-1) != 0
+        changes[self.firsts[:-1]] = True
+        counted: IntArray = np.cumsum(changes) - 1
+        return counted
 
     def __len__(self) -> int:
         """The number of atoms."""
-        return int(self.firsts[-1])
+        return len(self.atoms)
 
     def place(self, atom: int) -> tuple[int, int]:
-        """Which record an atom is of, and its number there."""
-        record = int(np.searchsorted(self.firsts, atom, "right")) - 1
-        return record, atom - int(self.firsts[record])
+        """Which run an atom is of, and its number there."""
+        run = int(self.run_of[atom])
+        return run, atom - int(self.firsts[run])
+
+    @cached_property
+    def records(self) -> list[Units]:
+        """The atoms of each run, as their document numbers blocks and sections."""
+        atoms = self.atoms
+        units = []
+        for first, stop in zip(self.firsts, self.firsts[1:], strict=False):
+            run = slice(int(first), int(stop))
+            blocks = self.blocks[run]
+            units.append(
+                Units(
+                    atoms.starts[run],
+                    atoms.ends[run],
+                    atoms.tokens[run],
+                    (blocks - blocks[0]).astype(np.int32),
+                    atoms.sections[run],
+                    self.block_tokens[int(blocks[0]) : int(blocks[-1]) + 1],
+                )
+            )
+        return units
 
     # -- windows
 
     @cached_property
     def windows(self) -> dict[int, Windows]:
         """Width in reader tokens -> the windows of all atoms."""
-        middles, offset = [], 0.0
-        for record in self.records:
-            middles.append(middles_of(record.tokens) + offset)
-            offset += float(record.tokens.sum()) + _APART
-        all_middles = _joined(middles, np.float64)
-        return {width: windows(all_middles, width) for width in MAX_WIDTHS}
+        middles = middles_of(self.tokens) + _APART * self.run_of
+        return {width: windows(middles, width) for width in MAX_WIDTHS}
 
     @cached_property
     def section_windows(self) -> Windows:
         """For each atom those of its section."""
-        return section_runs(self.sections)
+        bounds = np.append(section_starts(self.sections), len(self))
+        return Windows(bounds[self.sections], bounds[self.sections + 1])
 
     @property
     def summed(self) -> list[Windows]:
@@ -143,237 +151,109 @@ class Corpus:
 
     # -- vectors
 
-    @cached_property
-    def lengths(self) -> Array:
-        """Of the sums over `summed`: shape (atoms, windows + 1)."""
-        return self._column("lengths", np.float32)
-
     def cosines(self, vector: Array) -> list[FloatArray]:
         """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
         Zeros where there are no vectors."""
+        if self.atoms.sums.shape[1] != len(vector):
+            return [np.zeros(len(self)) for _ in self.summed]
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
-        dots = self._dots(unit.astype(np.float32)) * self.lengths[:, 0]
+        vectors = vectors_of(self.atoms)
+        dots = (vectors @ unit.astype(np.float32)).astype(np.float64)
+        lengths = [
+            # A window of which a part is missing is about as much shorter.
+            of_width * np.divide(now, whole, out=np.ones(len(self)), where=whole > 0)
+            for of_width, now, whole in zip(
+                self.atoms.lengths.T.astype(np.float64),
+                self.stem_lengths,
+                self.atoms.window_stems.T,
+                strict=False,
+            )
+        ]
+        of_sections = np.add.reduceat(vectors, section_starts(self.sections), axis=0)
+        lengths.append(np.linalg.norm(of_sections, axis=1)[self.sections])
         cosines = []
-        for column, of in enumerate(self.summed):
-            lengths = self.lengths[:, column].astype(np.float64)
+        for of, length in zip(self.summed, lengths, strict=True):
             sums = window_sums(dots, of)
             cosines.append(
-                np.divide(sums, lengths, out=np.zeros(len(sums)), where=lengths > 0)
+                np.divide(sums, length, out=np.zeros(len(sums)), where=length > 0)
             )
         return cosines
-
-    def _dots(self, unit: Array) -> FloatArray:
-        """The products of a vector with the atoms' kept sums."""
-        if self._sums is not None:
-            whole = self._sums.shape[1] == len(unit)
-            return (
-                (self._sums @ unit).astype(np.float64) if whole else np.zeros(len(self))
-            )
-        dots = np.zeros(len(self))
-        for record, first in zip(self.records, self.firsts, strict=False):
-            for start in range(0, len(record), _ROWS):
-                rows = unit_rows(record.sums[start : start + _ROWS].astype(np.float32))
-                if rows.shape[1] == len(unit):
-                    dots[first + start : first + start + len(rows)] = rows @ unit
-        return dots
-
-    @cached_property
-    def _sums(self) -> Array | None:
-        """The atoms' sums in float32, as widening takes longer than multiplying. None where they
-        would take too much memory, or differ in width."""
-        sums = [record.sums for record in self.records if len(record)]
-        widths = {one.shape[1] for one in sums}
-        if len(widths) != 1 or len(self) * widths.pop() * 4 > _SUMS_BYTES:
-            return None
-        return unit_rows(_joined(sums, np.float32))
 
     # -- tokens
 
     @property
     def has_tokens(self) -> bool:
         """Whether there are vectors of tokens."""
-        return any(len(record.token_rows) for record in self.records)
-
-    def token_weights(self, ids: Int32Array) -> FloatArray:
-        """The idf of a question's tokens, by the pieces that hold them."""
-        n = sum(int(record.encoder_spans[0]) for record in self.records)
-        held, counts = self._piece_counts
-        df = np.zeros(len(ids))
-        if len(held):
-            at = np.minimum(np.searchsorted(held, ids), len(held) - 1)
-            df = np.where(held[at] == ids, counts[at], 0.0)
-        weights: FloatArray = idf(n, df)
-        return weights
-
-    @cached_property
-    def _piece_counts(self) -> tuple[Int32Array, FloatArray]:
-        """Tokens, ascending, and how many pieces hold each."""
-        ids = self._column("piece_ids", np.int32)
-        held, places = np.unique(ids, return_inverse=True)
-        counts = self._column("piece_counts", np.float64)
-        df: FloatArray = np.zeros(len(held))
-        np.add.at(df, places, counts)
-        return held, df
+        return len(self.atoms.token_scales) > 0
 
     def matches(self, units: IntArray, queries: Array, quantiser: Quantiser) -> Array:
         """The best cosine of each query token within each atom. `units` ascend. `queries` (k, d)
         are unit vectors. Gives (len(atoms), k). An atom without a token matches nothing: -1."""
-        turned = queries @ quantiser.axes
+        atoms, sizes = self.atoms, self.atoms.token_sizes[units]
+        kept = Quantised(atoms.token_rows, atoms.token_scales)
+        if len(units) < len(self):
+            is_needed = np.zeros(len(self), dtype=bool)
+            is_needed[units] = True
+            tokens = np.repeat(is_needed, atoms.token_sizes)
+            kept = Quantised(kept.rows[tokens], kept.scales[tokens])
         best = np.full((len(units), len(queries)), _NO_MATCH, dtype=np.float32)
-        for places, parts, counts in self._token_batches(units):
-            scores = products(parts, turned, quantiser.bits)
-            starts = running_totals(counts[:-1])
-            best[places] = np.maximum.reduceat(scores, starts, axis=0)
+        filled = np.flatnonzero(sizes)
+        if len(filled):
+            scores = products([kept], queries @ quantiser.axes, quantiser.bits)
+            starts = running_totals(sizes[filled])[:-1]
+            best[filled] = np.maximum.reduceat(scores, starts, axis=0)
         return best
-
-    def _token_batches(
-        self, units: IntArray
-    ) -> Iterator[tuple[IntArray, list[Quantised], IntArray]]:
-        """The atoms that have tokens, in batches. Gives their places in `units`, the kept vectors
-        and each atom's number of tokens."""
-        places: list[IntArray] = []
-        parts: list[Quantised] = []
-        counts: list[IntArray] = []
-        waiting = 0
-        for place, part, count in self._token_runs(units):
-            places.append(place)
-            parts.append(part)
-            counts.append(count)
-            waiting += len(part.rows)
-            if waiting >= _TOKENS:
-                yield np.concatenate(places), parts, np.concatenate(counts)
-                places, parts, counts, waiting = [], [], [], 0
-        if waiting:
-            yield np.concatenate(places), parts, np.concatenate(counts)
-
-    def _token_runs(
-        self, units: IntArray
-    ) -> Iterator[tuple[IntArray, Quantised, IntArray]]:
-        """Runs of adjacent atoms of a document, hardly longer than a batch."""
-        breaks = np.flatnonzero(np.diff(units) != 1) + 1
-        bounds = np.concatenate([[0], breaks, [len(units)]])
-        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            while low < high:
-                number, first = self.place(int(units[low]))
-                record = self.records[number]
-                last = min(first + high - low, len(record))
-                limit = record.token_firsts[first] + _TOKENS
-                by_limit = int(np.searchsorted(record.token_firsts, limit, "right")) - 1
-                last = max(first + 1, min(last, by_limit))
-                firsts = record.token_firsts[first : last + 1].astype(np.int64)
-                counts = np.diff(firsts)
-                filled = np.flatnonzero(counts)
-                if len(filled):
-                    tokens = slice(int(firsts[0]), int(firsts[-1]))
-                    part = Quantised(
-                        record.token_rows[tokens], record.token_scales[tokens]
-                    )
-                    yield low + filled, part, counts[filled]
-                low += last - first
 
     # -- stems
 
     @cached_property
-    def _postings(self) -> tuple[Keys, IntArray, Int32Array]:
-        """Stems, their atoms and how often, ordered by stem and atom."""
-        keys = self._column("stem_keys", np.uint64)
-        units = _joined(
-            [
-                record.stem_atoms + np.int64(first)
-                for record, first in zip(self.records, self.firsts, strict=False)
-            ],
-            np.int64,
-        )
-        counts = self._column("stem_counts", np.int32)
-        order = np.argsort(keys, kind="stable")
-        return keys[order], units[order], counts[order]
+    def _stem_atoms(self) -> IntArray:
+        return np.repeat(np.arange(len(self)), self.atoms.stem_sizes)
 
     def stem_counts(self, key: np.uint64) -> Int32Array:
         """How often each atom holds a stem."""
-        keys, units, counts = self._postings
-        held = _of_key(keys, key)
+        held = np.flatnonzero(self.atoms.stem_keys == key)
         of_atoms = np.zeros(len(self), dtype=np.int32)
-        of_atoms[units[held]] = counts[held]
+        of_atoms[self._stem_atoms[held]] = self.atoms.stem_counts[held]
         return of_atoms
+
+    def n_pieces_with(self, counts: Int32Array) -> int:
+        """How many pieces hold what the atoms hold so often."""
+        return len(np.unique(self.piece_of[np.flatnonzero(counts)]))
 
     @cached_property
     def stem_lengths(self) -> list[FloatArray]:
-        """Stems in each atom's window, for each of `summed`."""
-        lengths = self._column("stem_lengths", np.float64)
+        """Stems in each atom's window, for each of `summed`, as far as it is there."""
+        lengths = self.atoms.stem_lengths.astype(np.float64)
         return [window_sums(lengths, of) for of in self.summed]
 
     @cached_property
-    def _titles(self) -> tuple[Keys, IntArray]:
-        """Stems of titles and the sections below these, ordered by stem."""
-        keys = self._column("title_keys", np.uint64)
-        sections = [
-            np.where(
-                record.title_sections < next_offset - offset,
-                record.title_sections + offset,
-                -1,  # a section behind the last one that has an atom
-            )
-            for record, offset, next_offset in zip(
-                self.records,
-                self.section_offsets[:-1],
-                self.section_offsets[1:],
-                strict=True,
-            )
-        ]
-        numbers = _joined(sections, np.int64)
-        held = numbers >= 0
-        keys, numbers = keys[held], numbers[held]
-        order = np.argsort(keys, kind="stable")
-        return keys[order], numbers[order]
+    def mean_stem_lengths(self) -> list[float]:
+        """The stems of a usual window, for each of `summed`."""
+        usual = self.atoms.window_stems[self.sampled].mean(axis=0).tolist()
+        of_sections = self.stem_lengths[-1][section_starts(self.sections)]
+        return [*usual, float(of_sections.mean())]
+
+    @cached_property
+    def _titled_atoms(self) -> IntArray:
+        """Of each run of atoms of one section in a piece, its number at each atom."""
+        changes = np.diff(self.sections, prepend=-1) != 0
+        changes[self.piece_firsts[:-1]] = True
+        numbers: IntArray = np.cumsum(changes) - 1
+        return numbers
 
     def titled(self, key: np.uint64) -> BoolArray:
         """Which atoms have a stem in the titles above them."""
-        keys, sections = self._titles
-        has = np.zeros(int(self.section_offsets[-1]), dtype=bool)
-        has[sections[_of_key(keys, key)]] = True
-        return has[self.sections]
+        sizes = self.atoms.title_sizes
+        has = np.zeros(len(sizes), dtype=bool)
+        held = np.flatnonzero(self.atoms.title_keys == key)
+        if len(held):
+            has[np.searchsorted(np.cumsum(sizes), held, "right")] = True
+        return has[self._titled_atoms]
 
 
-def _of_key(keys: Keys, key: np.uint64) -> slice:
-    first = np.searchsorted(keys, key, "left")
-    return slice(int(first), int(np.searchsorted(keys, key, "right")))
-
-
-def _is_same(one: Record, other: Record) -> bool:
-    """Whether two records have the same atoms and stems, whatever their vectors."""
-    return one.tokens is other.tokens and one.stem_keys is other.stem_keys
-
-
-def _windows_behind(old: Windows, new: Windows, first: int) -> Windows:
-    """The windows of the old atoms below `first`, then the new ones. The atoms of the new ones
-    count from there."""
-    return Windows(
-        np.concatenate([old.firsts[:first], new.firsts + first]),
-        np.concatenate([old.stops[:first], new.stops + first]),
-    )
-
-
-def _merged(old: Any, new: Any, first: int) -> Any:
-    """Arrays ordered by key. Those of `new` come behind the equal ones of `old`. The second are
-    numbers: the old ones below `first` stay, the new ones count from there."""
-    if len(old[1]) and old[1].max() >= first:
-        stays = old[1] < first
-        old = [array[stays] for array in old]
-    keys, numbers, *others = new
-    at = np.searchsorted(old[0], keys, "right")
-    new = keys, numbers + first, *others
-    return tuple(
-        np.insert(left, at, right) for left, right in zip(old, new, strict=True)
-    )
-
-
-def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    """The arrays behind each other, those of rows of equal width."""
-    if not arrays:
-        return np.zeros(0, dtype=dtype)
-    return np.concatenate(arrays).astype(dtype, copy=False)
-
-
-def _numbered(numbers: Sequence[NDArray[Any]], counts: Sequence[int]) -> IntArray:
-    """Numbers of each record, made different from those of the records before."""
-    pairs = zip(numbers, running_totals(counts), strict=False)
-    return _joined([of + offset for of, offset in pairs], np.int64)
+def best_of_sample(sampled: NDArray[Any], n: int) -> IntArray:
+    """At most `n` of some atoms, at even distances."""
+    places = np.linspace(0, len(sampled) - 1, min(n, len(sampled)))
+    chosen: IntArray = sampled[places.round().astype(np.int64)]
+    return chosen

@@ -131,26 +131,23 @@ def explain_flow(
 ) -> Flow[list[tuple[SentenceMatch, ...]]]:
     """The sentences of each hit with the question's words they match. The encoder reads the
     question and the pieces around the hits; None: words match by stems."""
-    numbers = {stored.id: number for number, stored in enumerate(documents)}
-    places = [numbers[hit.chunk.doc_id] for hit in hits]
+    by_id = {stored.id: stored for stored in documents}
     asked: TokenVectors | None = None
-    tokens: Mapping[tuple[int, Span], TokenVectors] = {}
+    tokens: Mapping[tuple[str, Span], TokenVectors] = {}
     if encoder is not None and hits:
         around = [
-            (number, piece)
-            for number, hit in zip(places, hits, strict=True)
-            for piece in _pieces(documents[number], hit.chunk)
+            (hit.chunk.doc_id, piece)
+            for hit in hits
+            for piece in _pieces(by_id[hit.chunk.doc_id], hit.chunk)
         ]
-        asked, tokens = yield from _read_flow(query, around, documents, encoder)
+        asked, tokens = yield from _read_flow(query, around, by_id, encoder)
     explained = []
-    for number, hit in zip(places, hits, strict=True):
-        document = documents[number]
-        of_hit = {
-            piece: tokens.get((number, piece)) for piece in _pieces(document, hit.chunk)
-        }
-        placed = _placed(of_hit)
+    for hit in hits:
+        document = by_id[hit.chunk.doc_id]
+        pieces = _pieces(document, hit.chunk)
+        placed = _placed({piece: tokens.get((document.id, piece)) for piece in pieces})
         sentences = []
-        for unit, sentence in _sentences(pool, number, hit.chunk):
+        for unit, sentence in _sentences(pool, documents, hit.chunk):
             if asked is not None and placed is not None:
                 words = by_tokens(query, asked, document.text, sentence, placed)
             else:
@@ -162,14 +159,14 @@ def explain_flow(
 
 def _read_flow(
     query: str,
-    around: Sequence[tuple[int, Span]],
-    documents: Sequence[StoredDocument],
+    around: Sequence[tuple[str, Span]],
+    documents: Mapping[str, StoredDocument],
     encoder: TokenEncoder,
-) -> Flow[tuple[TokenVectors, dict[tuple[int, Span], TokenVectors]]]:
+) -> Flow[tuple[TokenVectors, dict[tuple[str, Span], TokenVectors]]]:
     """The tokens of the question and of pieces, each piece read once."""
     encoder_spans = list(dict.fromkeys(around))
     texts = tuple(
-        documents[number].text[slice(*piece)] for number, piece in encoder_spans
+        documents[doc_id].text[slice(*piece)] for doc_id, piece in encoder_spans
     )
     requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
     (asked,), read = yield requests
@@ -185,17 +182,20 @@ def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
     ]
 
 
-def _sentences(pool: Corpus, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
+def _sentences(
+    pool: Corpus, documents: Sequence[StoredDocument], chunk: Chunk
+) -> Iterator[tuple[int, Span]]:
     """The atoms that lie in a chunk, with their places. The places are within the chunk."""
-    record = pool.records[number]
-    for unit in np.flatnonzero(
-        (record.ends > chunk.start) & (record.starts < chunk.end)
-    ).tolist():
-        start, end = int(record.starts[unit]), int(record.ends[unit])
-        yield (
-            int(pool.firsts[number]) + unit,
-            (max(start, chunk.start), min(end, chunk.end)),
-        )
+    for document, record, before in zip(
+        documents, pool.records, pool.firsts, strict=False
+    ):
+        if document.id != chunk.doc_id:
+            continue
+        inside = (record.ends > chunk.start) & (record.starts < chunk.end)
+        for unit in np.flatnonzero(inside).tolist():
+            start, end = int(record.starts[unit]), int(record.ends[unit])
+            span = max(start, chunk.start), min(end, chunk.end)
+            yield int(before) + unit, span
 
 
 def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.errors import InvalidAnswer
 from structrag.text.arrays import Array
 
 Number = TypeVar("Number", np.float32, np.float64)
@@ -110,6 +111,16 @@ def _codes(values: Array, bits: Any) -> Array:
     """The whole numbers below values, as far as bits hold them."""
     half = 2.0 ** (np.asarray(bits, dtype=np.float32) - 1)
     return np.clip(np.floor(values), -half, half - 1)
+
+
+def check_width(what: str, width: int, expected: int) -> None:
+    """Raise InvalidAnswer for vectors of another length than the index has, which is 0 for one
+    without vectors."""
+    if expected and width != expected:
+        raise InvalidAnswer(
+            f"The {what} must have {expected} dimensions like those of the index; got {width}. Use "
+            "the model that the index was built with, or build it again."
+        )
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:

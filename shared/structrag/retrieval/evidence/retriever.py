@@ -6,20 +6,24 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, filterfalse, islice, pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
-    UnknownDocument,
     check_at_least,
     check_choice,
     check_query,
 )
 from structrag.index.add_batch import AddBatch, AddReport
+from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.document_index import DocumentIndex, check_same_config
 from structrag.index.opening import Address
+from structrag.index.routes import OwnRoute, ranked_rows
+from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.model_calls.flow import gather
 from structrag.model_calls.naming import setting_name
@@ -28,6 +32,7 @@ from structrag.model_calls.requests import (
     EmbedTokens,
     Flow,
     Request,
+    Search,
     TokenEncoder,
 )
 from structrag.model_calls.runner import Runner
@@ -37,26 +42,37 @@ from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
-from structrag.retrieval.evidence.scores import Question, Ranking, rank
+from structrag.retrieval.evidence.scores import (
+    Frequencies,
+    Question,
+    Ranking,
+    frequencies_in,
+    rank,
+)
 from structrag.retrieval.evidence.store import (
+    FOUND,
     KIND,
+    TOKENS,
     VIEW,
     EvidenceLevel,
-    StoredDocument,
+    Pool,
 )
 from structrag.retrieval.evidence.words import is_word
+from structrag.retrieval.fusion import reciprocal_rank_fusion
 from structrag.retrieval.retriever import Retriever
 from structrag.text.arrays import FloatArray, Int32Array
+from structrag.text.stems import stems
+from structrag.text.terms import tokenizer_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-VERSION = 4  # of what records hold: raised when the same document gives others
+LONGEST_END = 2000  # characters of a question that are read at either end
+VERSION = 5  # of what records hold: raised when the same document gives others
 
 
 class EvidenceOptions(CallOptions, total=False):
@@ -68,6 +84,7 @@ class EvidenceOptions(CallOptions, total=False):
     context: str
     read_options: ReadOptions | None
     language: str
+    store: Address | None
     call_settings: CallSettings | None
 
 
@@ -104,6 +121,9 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             nothing.
         reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
             `language` alone or in `read_options`.
+        store: Where the documents are kept: a folder, "lancedb:" and a folder or bucket, "milvus:"
+            and a file or server, made if it is not there. Each `add` and `delete` writes it. None:
+            in memory, until `save`. An engine needs an `embedding`.
         call_settings, options: A `CallSettings`, or its settings by their own names.
 
     A hit's score is that of its best sentence, from 0 to 1, which a sentence has that matches best
@@ -114,6 +134,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ("kind", "version")
+    FITS_ENGINES: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -125,6 +146,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         context: str = "lead",
         read_options: ReadOptions | None = None,
         language: str = "english",
+        store: Address | None = None,
         call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
@@ -141,8 +163,12 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         has_embedder = self.token_encoder is None or has_another
         self.embedder = as_embedder(embedding) if has_embedder else None
         call_settings = call_settings_of(call_settings, options, EvidenceRetriever)
+        language = self.read_options.language
+        views = (VIEW,) if self.token_encoder is None else (VIEW, TOKENS)
         super().__init__(
-            Store((VIEW,)), Runner(embedder=self.embedder, call_settings=call_settings)
+            Store(views, tokenizer=tokenizer_for(language, stems=True)),
+            Runner(embedder=self.embedder, call_settings=call_settings),
+            store,
         )
 
     @classmethod
@@ -168,8 +194,15 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The documents as they are searched."""
         return self.levels[FIRST_LEVEL]
 
-    def _searched(self, store: Store) -> dict[str, EvidenceLevel]:
+    def _searched(self, store: CorpusStore) -> dict[str, EvidenceLevel]:
         return {FIRST_LEVEL: EvidenceLevel(store, self.embedder)}
+
+    def _check_for_engine(self, settings: Settings) -> None:
+        if hasattr(self.embedder, "fit"):
+            raise InvalidParameter(
+                "embedding must be a model where an engine keeps the documents; got LSA, whose "
+                "vectors change with every document. Pass embedding=..., or a folder as store."
+            )
 
     def _preparing(self) -> Callable[..., AddBatch]:
         return partial(
@@ -213,9 +246,9 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         check_same_config(address, saved, self.config(), "build a new index")
 
     def warm_up(self) -> None:
-        """Make what the first search would make. Documents are read from the files, and LSA's
-        vectors made, which `save` then writes."""
-        self.level.reader().select(None)
+        """Make what the first search would make. With LSA these are its vectors, which `save` then
+        writes."""
+        self.level.near(self.level.reader(), (), None)
 
     def config(self) -> dict[str, Any]:
         """What decides vectors and arrays, besides the documents. It is saved with them."""
@@ -314,7 +347,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def blocks(self, doc_id: str) -> list[Chunk]:
         """The paragraphs, lists and tables of a document, in reading order. Each has the headings
         before it. Raises InvalidParameter if the document is unknown."""
-        return self._passages(doc_id).blocks(0)
+        passages = self._passages(doc_id)
+        return [] if passages is None else passages.blocks(0)
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """The blocks before and behind a passage, of those that `blocks` gives.
@@ -330,16 +364,18 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             >>> [beside.text for beside in retriever.neighbours(hit.chunk)]
             ['Pumps leak.', 'Cats sleep.']
         """
-        return self._passages(chunk.doc_id).beside(0, chunk.start, chunk.end)
+        passages = self._passages(chunk.doc_id)
+        if passages is None:
+            return None, None
+        return passages.beside(0, chunk.start, chunk.end)
 
-    def _passages(self, doc_id: str) -> PassageReader:
-        """The passages of one document."""
-        shelf = self.level.shelf()
-        if doc_id not in shelf.documents:
-            raise UnknownDocument.named(doc_id)
-        pool = Corpus([shelf.records[doc_id]])
+    def _passages(self, doc_id: str) -> PassageReader | None:
+        """The passages of one document; None for one without text."""
+        pool = self.level.whole(self.store.reader(), doc_id)
+        if pool is None:
+            return None
         return PassageReader(
-            [shelf.documents[doc_id]], pool, self.read_options, self.context
+            pool.documents, pool.corpus, self.read_options, self.context
         )
 
     def _explain_flow(
@@ -352,8 +388,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             yield from explain_flow(
                 query,
                 hits,
-                asked.documents,
-                asked.pool,
+                asked.pool.documents,
+                asked.pool.corpus,
                 asked.ranking,
                 self.token_encoder,
                 self.read_options.language,
@@ -382,7 +418,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             return []
         hits = self._hits(asked, limits)
         if limits.order == "document":
-            places = {stored.id: place for place, stored in enumerate(asked.documents)}
+            documents = dict.fromkeys(stored.id for stored in asked.pool.documents)
+            places = {doc_id: place for place, doc_id in enumerate(documents)}
             hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
         return hits
 
@@ -391,55 +428,101 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> Flow[dict[str, SentenceScores]]:
         """The score of every sentence, row and heading, as steps. Those of the documents searched.
         By document; a blank query, or nothing to search, gives nothing. Raises as `search`."""
-        asked = yield from self._asked_flow(query, where)
+        asked = yield from self._asked_flow(query, where, in_all=True)
         if asked is None:
             return {}
-        scores = asked.ranking.scores
-        bounds = pairwise(asked.pool.firsts.tolist())
-        return {
-            stored.id: SentenceScores(record.starts, scores[first:stop])
-            for stored, record, (first, stop) in zip(
-                asked.documents, asked.pool.records, bounds, strict=True
-            )
-        }
+        pool, scores = asked.pool, asked.ranking.scores
+        found: dict[str, SentenceScores] = {}
+        for stored, units, (first, stop) in zip(
+            pool.documents,
+            pool.corpus.records,
+            pairwise(pool.corpus.firsts.tolist()),
+            strict=True,
+        ):
+            found[stored.id] = SentenceScores(units.starts, scores[first:stop])
+        return found
 
-    def _asked_flow(self, query: str, where: Any) -> Flow[_Ranked | None]:
-        """The documents that meet a condition, and what in them answers a question. None for a
-        blank query, and where there is nothing to search."""
+    def _asked_flow(
+        self, query: str, where: Any, *, in_all: bool = False
+    ) -> Flow[_Ranked | None]:
+        """The pieces that meet a condition, and what in them answers a question. None for a blank
+        query, and where there is nothing to search."""
         check_query(query)
-        shelf = self.level.reader()
-        documents, pool = shelf.select(where)
-        if not query.strip() or not len(pool):
+        level = self.level
+        reader = level.reader()
+        reader.select(where)  # refused now, whatever the query
+        if not query.strip() or not len(reader):
             return None
-        question = yield from self._question_flow(query, shelf.fitted_embedder)
-        quantiser = self.level.quantiser
-        ranking = rank(pool, question, quantiser, language=self.read_options.language)
-        return _Ranked(documents, pool, ranking)
+        question = yield from self._question_flow(query, reader.fitted_embedder)
+        if in_all:
+            pool = level.all_of(reader, where)
+        else:
+            rows = yield from self._found_flow(reader, question, where)
+            pool = level.near(reader, rows, where)
+        if pool is None:
+            return None
+        ranking = rank(
+            pool.corpus,
+            question,
+            self._frequencies(reader, question, pool),
+            level.quantiser,
+            language=self.read_options.language,
+        )
+        return _Ranked(pool, ranking)
+
+    def _found_flow(
+        self, reader: CorpusReader, question: Question, where: Any
+    ) -> Flow[list[int]]:
+        """The rows of the pieces that answer a question best, by vectors and by stems."""
+        route, vector = OwnRoute(reader), question.vector
+        vector = vector if vector is not None and vector.any() else None
+        rankings = yield [
+            Search(f"{kind}:{VIEW}", question.text, vector, FOUND, where, route)
+            for kind in ("dense", "bm25")
+        ]
+        found = [ranked_rows(reader, ranking) for ranking in rankings]
+        return reciprocal_rank_fusion(found)[:FOUND]
+
+    def _frequencies(
+        self, reader: CorpusReader, question: Question, pool: Pool
+    ) -> Frequencies:
+        """How many pieces hold the question's stems and tokens: of those that may be found where
+        all are at hand, else of all."""
+        language = self.read_options.language
+        ids = [] if question.ids is None else question.ids.tolist()
+        if pool.is_all:
+            tokens = pool.token_frequencies(ids)
+            return frequencies_in(
+                pool.corpus, question.text, language, np.array(tokens, dtype=float)
+            )
+        words = list(dict.fromkeys(stems(question.text, language=language)))
+        n_pieces, of_stems = reader.frequencies(VIEW, words)
+        of_tokens: list[int] = []
+        if ids:
+            _, of_tokens = reader.frequencies(TOKENS, [*map(str, ids)])
+        by_stem = dict(zip(words, of_stems, strict=True))
+        return Frequencies(n_pieces, by_stem, np.array(of_tokens, dtype=float))
 
     def _hits(self, asked: _Ranked, limits: SearchLimits) -> list[Hit]:
         """The passages that answer a question, by rank."""
         ranking = asked.ranking
+        pool = asked.pool
         reader = PassageReader(
-            asked.documents, asked.pool, self.read_options, self.context
+            pool.documents, pool.corpus, self.read_options, self.context
         )
-        units: list[int] = ranking.units.tolist()
-        best = iter(units)
-        if not limits.has_headings:
-            best = filterfalse(reader.is_heading, units)
-        first = next(best, None)
-        if first is None:  # there are headings alone
-            first, *units = units
-            best = iter(units)
         passages = pack(
-            asked.pool,
-            islice(chain([first], best), limits.units),
+            pool.corpus,
+            islice(reader.by_worth(ranking), limits.units),
             reader.tokens,
             max_tokens=limits.max_tokens,
             k=limits.k,
             joins=reader.joins if limits.joins else _never,
+            ends=reader.ends,
         )
         if not passages and limits.max_tokens is not None:
-            return reader.cut(first, ranking, limits.max_tokens)
+            return reader.cut(
+                next(reader.by_worth(ranking)), ranking, limits.max_tokens
+            )
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken
@@ -451,7 +534,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         vectors, if it is fitted."""
         requests: list[Request] = []
         if self.token_encoder is not None:
-            requests.append(EmbedTokens((query,), self.token_encoder, query=True))
+            ends = _ends(query)
+            requests.append(EmbedTokens((ends,), self.token_encoder, query=True))
         if self.embedder is not None:
             requests.append(Embed((query,), query=True, embedder=fitted_embedder))
         answers = list((yield requests))
@@ -459,8 +543,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             return Question(query, answers[0][0])
         (tokens,) = answers[0]
         vector = tokens.vector if self.embedder is None else answers[1][0]
-        words = is_word(query, tokens.spans)
+        words = is_word(_ends(query), tokens.spans)
         return Question(query, vector, tokens.vectors[words], tokens.ids[words])
+
+
+def _ends(query: str) -> str:
+    """The beginning and the end of a long question, which is mostly a text that was pasted. Its
+    stems are all counted."""
+    if len(query) <= 2 * LONGEST_END:
+        return query
+    return f"{query[:LONGEST_END]}\n{query[-LONGEST_END:]}"
 
 
 def _never(_: int) -> bool:
@@ -478,10 +570,9 @@ class SentenceScores:
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The documents that a question is asked of, and their atoms by how well they answer it."""
+    """The pieces that a question is asked of, and their atoms by how well they answer it."""
 
-    documents: Sequence[StoredDocument]
-    pool: Corpus
+    pool: Pool
     ranking: Ranking
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from structrag.index.lexical import Bm25, idf
-from structrag.retrieval.evidence.corpus import Corpus
-from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
+from structrag.retrieval.evidence.corpus import Corpus, best_of_sample
+from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.arrays import (
@@ -29,6 +29,7 @@ from structrag.text.stems import stem_keys, stems
 BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
+MOST_TERMS = 256  # of a question: of more the rarest that there are
 SAMPLE = 64  # atoms that show the range of matches beside the shortlist's
 # What each part adds: with tokens matched, and by itself (the first stage).
 MATCHED = {
@@ -96,44 +97,72 @@ class Unmatched:
     scale: float
 
 
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How many pieces there are, and how many hold what a question has."""
+
+    n_pieces: int
+    stems: Mapping[str, int]
+    tokens: FloatArray  # (k,) of the question's tokens
+
+
+def frequencies_in(
+    pool: Corpus, text: str, language: str, tokens: FloatArray
+) -> Frequencies:
+    """The frequencies in a pool that is all there is; `tokens` are those of the tokens."""
+    counts = Counter(stems(text, language=language))
+    held = map(pool.stem_counts, stem_keys(counts))
+    n_holding = map(pool.n_pieces_with, held)
+    n_pieces = len(pool.piece_firsts) - 1
+    return Frequencies(n_pieces, dict(zip(counts, n_holding, strict=True)), tokens)
+
+
 def rank(
     pool: Corpus,
     question: Question,
+    frequencies: Frequencies,
     quantiser: Quantiser | None = None,
     *,
     language: str = "english",
     shortlist: int = SHORTLIST,
 ) -> Ranking:
-    """All atoms of a pool by score, equal ones in reading order. Where tokens can be matched, they
-    are for the `shortlist` best atoms of a first stage, and the others follow in its order."""
-    signals = {**_vectors(pool, question), **_stems(pool, question.text, language)}
+    """The candidates of a pool by score, equal ones in reading order.
+
+    Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
+    others follow in its order.
+    """
+    signals = {
+        **_vectors(pool, question),
+        **_stems(pool, question.text, language, frequencies),
+    }
     first = _weighted(signals, UNMATCHED)
     total = _total(first, len(pool))
-    asked = question.tokens is not None and len(question.tokens) > 0
-    if quantiser is None or not asked or not pool.has_tokens:
-        return Ranking(_by_score(total), total, first, _highest(first, UNMATCHED))
-    before = _by_score(total)
-    chosen = np.sort(before[:shortlist])
-    signals["tokens"] = _matched(pool, question, quantiser, chosen)
+    before = pool.candidates[_by_score(total[pool.candidates])]
+    tokens = question.tokens
+    if quantiser is None or tokens is None or not len(tokens) or not pool.has_tokens:
+        return Ranking(before, total, first, _highest(first, UNMATCHED))
+    check_width("token vectors of the question", tokens.shape[1], len(quantiser.axes))
+    chosen, rest = np.sort(before[:shortlist]), before[shortlist:]
+    signals["tokens"] = _matched(pool, question, quantiser, chosen, frequencies)
     parts = _weighted(signals, MATCHED)
     scores = _total(parts, len(pool))
-    if len(chosen) == len(pool):
-        return Ranking(_by_score(scores), scores, parts, _highest(parts, MATCHED))
+    matched, highest = chosen[_by_score(scores[chosen])], _highest(parts, MATCHED)
+    if not len(rest):
+        return Ranking(matched, scores, parts, highest)
     # The rest was not matched: its scores are the first stage's, moved below the last matched one.
     unmatched = np.ones(len(pool), dtype=bool)
     unmatched[chosen] = False
     for name, values in first.items():
         parts[name] = np.where(unmatched, values, parts[name])
     lowest = scores[chosen].min()
-    shift = lowest - 1.0 - total[unmatched].max()
+    shift = lowest - 1.0 - total[rest].max()
     parts["tokens"] = np.where(unmatched, shift, parts["tokens"])
     scores = np.where(unmatched, total + shift, scores)
-    matched = chosen[_by_score(scores[chosen])]
     return Ranking(
-        np.concatenate([matched, before[len(chosen) :]]),
+        np.concatenate([matched, rest]),
         scores,
         parts,
-        _highest(parts, MATCHED),
+        highest,
         Unmatched(unmatched, float(lowest) / _highest(first, UNMATCHED)),
     )
 
@@ -147,33 +176,32 @@ def _vectors(pool: Corpus, question: Question) -> dict[str, FloatArray]:
     return {"vectors": mean, "section vectors": minmax(section, constant=0)}
 
 
-def _stems(pool: Corpus, text: str, language: str) -> dict[str, FloatArray]:
+def _stems(
+    pool: Corpus, text: str, language: str, frequencies: Frequencies
+) -> dict[str, FloatArray]:
     """BM25 of the atoms' windows and sections, divided by their maxima. With the share of the
     question that stands in titles."""
-    scores, share = stem_scores(pool, text, language)
+    scores, share = stem_scores(pool, text, language, frequencies)
     *around, section = map(maxnorm, scores)
     return {"stems": np.mean(around, axis=0), "section stems": section, "titles": share}
 
 
 def stem_scores(
-    pool: Corpus, text: str, language: str = "english"
+    pool: Corpus, text: str, language: str, frequencies: Frequencies
 ) -> tuple[list[FloatArray], FloatArray]:
     """BM25 of a question for each of `pool.summed`. With the share of its stems that stands in the
     titles."""
-    counts = Counter(stems(text, language=language))
+    counts = _rarest(Counter(stems(text, language=language)), frequencies)
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
     titles, weight_of_all = np.zeros(len(pool)), 0.0
-    # Each window counts, and of a section the first of its units.
-    is_first = pool.section_windows.firsts == np.arange(len(pool))
-    counted = [slice(None)] * (len(windows) - 1) + [is_first]
     norms = [
-        BM25.norm(lengths, float(lengths[of].sum()) / max(1, len(lengths[of])))
-        for lengths, of in zip(pool.stem_lengths, counted, strict=True)
+        BM25.norm(lengths, mean)
+        for lengths, mean in zip(pool.stem_lengths, pool.mean_stem_lengths, strict=True)
     ]
-    for key, times in zip(stem_keys(counts), counts.values(), strict=True):
+    for key, (stem, times) in zip(stem_keys(counts), counts.items(), strict=True):
         held = pool.stem_counts(key)
-        weight = float(idf(len(pool), np.count_nonzero(held)))
+        weight = float(idf(frequencies.n_pieces, frequencies.stems[stem]))
         weight_of_all += weight
         titles += weight * pool.titled(key)
         if not held.any():
@@ -181,34 +209,46 @@ def stem_scores(
         before = running_totals(held)
         for number, of in enumerate(windows):
             tf = (before[of.stops] - before[of.firsts]).astype(np.float64)
-            of_windows = tf[counted[number]]
-            weight = times * float(idf(len(of_windows), np.count_nonzero(of_windows)))
-            scores[number] += weight * tf / (tf + norms[number])
+            scores[number] += times * weight * tf / (tf + norms[number])
     return scores, titles / weight_of_all if weight_of_all else titles
 
 
+def _rarest(counts: Counter[str], frequencies: Frequencies) -> Counter[str]:
+    """The stems of a question that fewest pieces hold, in their order."""
+    if len(counts) <= MOST_TERMS:
+        return counts
+    held = np.array([frequencies.stems[stem] for stem in counts])
+    chosen = np.lexsort((held, held == 0))[:MOST_TERMS]
+    names = list(counts)
+    return Counter({names[i]: counts[names[i]] for i in sorted(chosen.tolist())})
+
+
 def _matched(
-    pool: Corpus, question: Question, quantiser: Quantiser, chosen: IntArray
+    pool: Corpus,
+    question: Question,
+    quantiser: Quantiser,
+    chosen: IntArray,
+    frequencies: Frequencies,
 ) -> FloatArray:
     """The windows' mean of matched tokens, in [0, 1]; chosen atoms only. The range of a window's
     matches is that of the chosen atoms and of a sample of all."""
-    units = chosen
-    if len(chosen) < len(pool):
-        sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)
-        units = np.union1d(chosen, sample)
-    weights = token_weights(pool, question)
+    units = np.union1d(chosen, best_of_sample(pool.sampled, SAMPLE))
+    weights = token_weights(frequencies)
+    if len(weights) > MOST_TERMS:
+        assert question.tokens is not None  # noqa: S101
+        by_weight = np.lexsort((-weights, frequencies.tokens == 0))
+        heaviest = np.sort(by_weight[:MOST_TERMS])
+        question = replace(question, tokens=question.tokens[heaviest])
+        weights = weights[heaviest] / weights[heaviest].sum()
     matches = token_scores(pool, question, quantiser, units, weights)
     scores = np.zeros(len(pool))
     scores[units] = np.mean([minmax(one, constant=0) for one in matches], axis=0)
     return scores
 
 
-def token_weights(
-    pool: Corpus, question: Question, power: float = IDF_POWER
-) -> FloatArray:
+def token_weights(frequencies: Frequencies, power: float = IDF_POWER) -> FloatArray:
     """What each token weighs, by how few pieces hold it; together 1."""
-    assert question.ids is not None  # noqa: S101
-    weights: FloatArray = pool.token_weights(question.ids) ** power
+    weights: FloatArray = idf(frequencies.n_pieces, frequencies.tokens) ** power
     weights /= weights.sum()
     return weights
 

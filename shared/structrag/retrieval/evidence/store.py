@@ -1,203 +1,243 @@
-"""The documents of an `EvidenceRetriever` in a `Store`.
-
-Each is an entry of arrays, without chunks.
-"""
+"""The pieces of documents as rows of a store, and what a question needs of them."""
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import RLock
-from types import MappingProxyType
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structrag.index.blocks import Column
-from structrag.index.entries import Entry
-from structrag.index.selection import Condition, select_rows
+from structrag.errors import IndexDamaged
+from structrag.index.corpus import CorpusStore
+from structrag.index.dense import DenseIndex
+from structrag.index.entries import Entry, Vectors
+from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
-from structrag.records import Document, SourceMap
+from structrag.records import Chunk, Document, SourceMap
 from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
-    NO_ATOMS,
+    CODES,
+    LIGHT,
     EncoderSpans,
     Record,
-    texts_of_atoms,
+    Span,
+    cut_pieces,
+    joined,
+    pack,
+    unpack,
+    vectors_of,
     with_vectors_of_all,
 )
 from structrag.retrieval.evidence.required_context import RequiredContext
-from structrag.text.arrays import Int32Array, bytes_text, text_bytes
+from structrag.text.arrays import running_totals
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
-VIEW = "raw"  # a store has a view; there are no chunks in it
-_POOLS = 16  # sets of documents whose pools are remembered
+VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
+BLOBS = (LIGHT, CODES)
+FOUND = 100  # pieces in which a question is answered, and those beside them
+SAMPLED = 32  # pieces that show what is usual
+_SAMPLES = 64  # conditions whose samples are remembered
+_MISSING = "\0"  # stands for each character that was not read
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it is kept.
+    """A document as far as its pieces were read.
 
-    Example:
-        >>> from structrag import parse, read_text
-        >>> outline = parse(read_text("# Pumps\\n\\nThey leak.", id="d"))
-        >>> stored_document(outline, [(0, 19)]).paths
-        ((), ('Pumps',))
+    Its text has zero characters where nothing was.
     """
 
     id: str
     title: str
-    format: str
-    meta: Mapping[str, Any]
     text: str
-    paths: tuple[tuple[str, ...], ...]  # of its sections, by ordinal
-    body_starts: tuple[int, ...]  # of its sections
-    encoder_spans: tuple[tuple[int, int], ...]  # spans that an encoder reads at once
+    paths: Mapping[int, tuple[str, ...]]  # of its sections, by ordinal
+    body_starts: Mapping[int, int]  # of its sections, by ordinal
+    encoder_spans: tuple[Span, ...]  # spans that an encoder reads at once
     required: tuple[RequiredContext, ...] = ()  # of its tables and lists
     source: SourceMap | None = None  # where its text stands in markup
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """What a store keeps of it as arrays."""
-        return {
-            "text": text_bytes(self.text),
-            "paths": text_bytes(json.dumps(self.paths)),
-            "body_starts": np.array(self.body_starts, dtype=np.int32),
-            "piece_spans": np.array(self.encoder_spans, dtype=np.int32).reshape(-1, 2),
-            "leads": np.array(self.required, dtype=np.int32).reshape(
-                -1, len(RequiredContext._fields)
-            ),
-            "source_runs": _runs(self.source),
-        }
+
+# -- documents as entries
 
 
-def stored_document(
+def entry_of(
     outline: Outline,
+    required: Sequence[RequiredContext],
+    record: Record,
     encoder_spans: EncoderSpans,
-    required: Iterable[RequiredContext] = (),
-) -> StoredDocument:
-    """What is kept of a document beside its record."""
+    token_ids: Sequence[Any] | None,
+    fingerprint: str,
+) -> Entry:
+    """A document as the store takes it in: a chunk for each piece.
+
+    `token_ids` are those of each span of the encoder; None: it gives no tokens.
+    """
     document = outline.document
-    return StoredDocument(
+    pieces = list(cut_pieces(record, encoder_spans))
+    chunks = tuple(
+        _chunk(outline, required, piece, (number, len(pieces)))
+        for number, (_, piece) in enumerate(pieces)
+    )
+    views: dict[str, tuple[str | None, ...]] = {VIEW: tuple(c.text for c in chunks)}
+    if token_ids is not None:
+        views[TOKENS] = tuple(
+            " ".join(map(str, np.unique(token_ids[span]).tolist()))
+            for span, _ in pieces
+        )
+    vectors = {}
+    if chunks and record.sums.shape[1]:
+        sums = np.stack([vectors_of(piece).sum(axis=0) for _, piece in pieces])
+        vectors[VIEW] = Vectors(sums, np.arange(len(chunks), dtype=np.int32))
+    blobs = {blob: tuple(pack(piece, blob) for _, piece in pieces) for blob in BLOBS}
+    bare = Document(
+        "",
         id=document.id,
         title=document.title,
         format=document.format,
         meta=document.meta,
-        text=document.text,
-        paths=tuple(section.path for section in outline.sections),
-        body_starts=tuple(section.body_start for section in outline.sections),
-        encoder_spans=tuple(encoder_spans),
-        required=tuple(required),
-        source=None if document.layout is None else document.layout.source_map,
+    )
+    return Entry(bare, fingerprint, chunks, views, vectors, blobs=blobs)
+
+
+def _chunk(
+    outline: Outline,
+    required: Iterable[RequiredContext],
+    piece: Record,
+    place: tuple[int, int],
+) -> Chunk:
+    """A piece with what is to be known of its document where only this is read."""
+    document = outline.document
+    start, end = int(piece.starts[0]), int(piece.ends[-1])
+    ordinals = np.unique(piece.sections).tolist()
+    sections = [outline.sections[ordinal] for ordinal in ordinals]
+    extras: dict[str, Any] = {
+        "piece": place,
+        "title": document.title,
+        "sections": [[one.ordinal, one.body_start, one.path] for one in sections],
+        "required": [
+            [*one, document.text[one.start : one.end]]
+            for one in required
+            if one.first < end and start < one.stop
+        ],
+    }
+    if document.layout is not None:
+        extras["source"] = _runs(document.layout.source_map, start, end)
+    return Chunk(
+        id=f"{document.id}:{start}-{end}",
+        doc_id=document.id,
+        section_id=f"{document.id}#{ordinals[0]}",
+        start=start,
+        end=end,
+        text=document.text[start:end],
+        n_tokens=int(piece.tokens.sum()),
+        path=sections[0].path,
+        extras=extras,
     )
 
 
-def entry_of(stored: StoredDocument, record: Record, fingerprint: str) -> Entry:
-    """A document as the store takes it in: its text and record as arrays, no chunks."""
-    document = Document(
-        "", id=stored.id, title=stored.title, format=stored.format, meta=stored.meta
-    )
-    arrays = {**stored.arrays(), **record.arrays()}
-    filled = {name: array for name, array in arrays.items() if array.size}
-    return Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled)
-
-
-class EvidenceSnapshot:
-    """All documents and records at one moment.
-
-    Attributes:
-        changes: Of the store at that moment.
-        documents, records: By the document's id.
-        prints: What they were made from, by the document's id.
-        basis: The embedder fitted to these documents that made the records' vectors; None: no such
-            embedder did.
-    """
-
-    def __init__(
-        self,
-        changes: int,
-        documents: Mapping[str, StoredDocument],
-        records: Mapping[str, Record],
-        fitted_embedder: Any = None,
-        earlier: Iterable[Corpus] = (),
-        prints: Mapping[str, str | None] = MappingProxyType({}),
-    ) -> None:
-        self.changes = changes
-        self.documents = documents
-        self.records = records
-        self.fitted_embedder = fitted_embedder
-        self.prints = prints
-        self._earlier = tuple(earlier)  # pools of documents that may still be the same
-        self._pools: OrderedDict[tuple[str, ...], Corpus] = OrderedDict()
-        self._lock = RLock()
-
-    @property
-    def pools(self) -> tuple[Corpus, ...]:
-        """Those that were made, else those that it may grow from."""
-        with self._lock:
-            return tuple(self._pools.values()) or self._earlier
-
-    def with_records(
-        self, records: Mapping[str, Record], fitted_embedder: Any
-    ) -> EvidenceSnapshot:
-        """The same documents with other vectors, made by `fitted_embedder`. They are not saved."""
-        return EvidenceSnapshot(
-            self.changes,
-            self.documents,
-            records,
-            fitted_embedder,
-            self.pools,
-            self.prints,
+def _runs(source: SourceMap, start: int, end: int) -> list[tuple[int, int, bool]]:
+    """The runs of a source map that a span touches."""
+    first, stop = np.searchsorted(source.text_starts, (start, end), "right").tolist()
+    runs = slice(max(0, first - 1), stop)
+    return list(
+        zip(
+            source.text_starts[runs],
+            source.source_starts[runs],
+            source.exact[runs],
+            strict=True,
         )
-
-    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Corpus]:
-        """The documents that meet a condition, and their atoms. Raises InvalidParameter for a key
-        that no document has, and for a function that raises."""
-        ids = list(self.documents)
-        if where is not None:
-            rows = select_rows(_DocumentTable(self.documents), where)
-            ids = [str(doc_id) for doc_id in np.array(ids, dtype=object)[rows]]
-        key = tuple(ids)
-        with self._lock:
-            pool = self._pools.pop(key, None)
-            if pool is None:
-                pool = self._grown([self.records[doc_id] for doc_id in ids])
-            self._pools[key] = pool
-            while len(self._pools) > _POOLS:
-                self._pools.popitem(last=False)
-        return [self.documents[doc_id] for doc_id in ids], pool
-
-    def _grown(self, records: list[Record]) -> Corpus:
-        """The pool of some records, grown from what begins most like it."""
-        pools = (*self._earlier, *self._pools.values())
-        before = max(pools, key=lambda pool: pool.begins_like(records), default=None)
-        # one is enough: what else is asked grows from the new one
-        self._earlier = tuple(pool for pool in self._earlier if pool is not before)
-        return Corpus(records, before)
+    )
 
 
-class EvidenceLevel:
-    """Documents of a store as evidence is searched in them, in the order of their first adding.
+def documents_of(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
+    """What pieces say of their documents, by id."""
+    by_id: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        by_id.setdefault(chunk.doc_id, []).append(chunk)
+    return {doc_id: _document(pieces) for doc_id, pieces in by_id.items()}
 
-    A search reads an `EvidenceSnapshot`, which later changes do not touch. An embedder with `fit`
-    (LSA) is fitted to the documents when they are first searched and after every change.
+
+def _document(pieces: Sequence[Chunk]) -> StoredDocument:
+    spans = [(chunk.start, chunk.text) for chunk in pieces]
+    sections: dict[int, tuple[int, tuple[str, ...]]] = {}
+    required: dict[RequiredContext, None] = {}
+    runs: dict[tuple[int, int, bool], None] = {}
+    for chunk in pieces:
+        for ordinal, body_start, path in chunk.extras["sections"]:
+            sections[ordinal] = body_start, tuple(path)
+        for *context, text in chunk.extras["required"]:
+            required[RequiredContext(*context)] = None
+            spans.append((required_start(context), text))
+        runs |= dict.fromkeys(map(tuple, chunk.extras.get("source", ())))
+    source = None
+    if runs:
+        source = SourceMap(*map(tuple, zip(*sorted(runs), strict=True)))
+    return StoredDocument(
+        id=pieces[0].doc_id,
+        title=pieces[0].extras["title"],
+        text=_text_of(spans),
+        paths={ordinal: path for ordinal, (_, path) in sections.items()},
+        body_starts={ordinal: start for ordinal, (start, _) in sections.items()},
+        encoder_spans=tuple((chunk.start, chunk.end) for chunk in pieces),
+        required=tuple(required),
+        source=source,
+    )
+
+
+def required_start(context: Sequence[int]) -> int:
+    """Where the text of a required context begins."""
+    return RequiredContext(*context).start
+
+
+def _text_of(spans: Iterable[tuple[int, str]]) -> str:
+    """A text of which some slices are known, up to the last of them."""
+    parts, end = [], 0
+    for start, text in sorted(spans):
+        if start > end:
+            parts.append(_MISSING * (start - end))
+            end = start
+        parts.append(text[end - start :])
+        end = max(end, start + len(text))
+    return "".join(parts)
+
+
+# -- what a question reads
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Pieces that were read for a question, with their documents by run."""
+
+    corpus: Corpus
+    documents: Sequence[StoredDocument]  # of each run
+    is_all: bool  # whether these are all pieces that may be found
+    texts: Sequence[
+        Mapping[str, str | None]
+    ]  # of the pieces that may be found, by view
+
+    def token_frequencies(self, ids: Iterable[int]) -> list[int]:
+        """How many of the pieces hold each of some tokens."""
+        held = [set((of_piece.get(TOKENS) or "").split()) for of_piece in self.texts]
+        return [sum(str(number) in of_piece for of_piece in held) for number in ids]
+
+
+class EvidenceLevel(SearchedLevel):
+    """Pieces of documents as evidence is searched in them.
+
+    With an embedder that is fitted (LSA) the vectors of atoms and pieces belong to the fit.
     """
 
-    def __init__(self, store: Store, embedder: Any = None) -> None:
-        self.store = store
-        self.embedder = embedder
-        self._shelf: EvidenceSnapshot | None = None
-        self._lock = RLock()
-        self._fitting = RLock()
-        # The documents as they were last read, and how many have changed since all were read.
-        self._last: EvidenceSnapshot | None = None
-        self._changed = 0
+    def __init__(self, store: CorpusStore, embedder: Any = None) -> None:
+        super().__init__(store, embedder)  # type: ignore[arg-type]
+        # Of one reader: by condition, how many rows meet it and the pieces of the sample.
+        self._samples: tuple[Any, OrderedDict[str, _Sample]] = None, OrderedDict()
 
     @property
     def quantiser(self) -> Quantiser | None:
@@ -209,178 +249,164 @@ class EvidenceLevel:
     def quantiser(self, quantiser: Quantiser) -> None:
         self.store.shared.update({BITS: quantiser.bits, AXES: quantiser.axes})
 
-    def reader(self) -> EvidenceSnapshot:
-        """What is there now, with vectors that depend on all documents."""
-        if not hasattr(self.embedder, "fit"):
-            return self.shelf()
-        with self._fitting:
-            shelf = self.shelf()
-            if shelf.fitted_embedder is None:
-                shelf = self.saved_fit(shelf) or self._fitted(shelf)
-                self.keep(shelf)
-            return shelf
+    def reader(self, snapshot: Any = None) -> Any:
+        """The pieces as they are now, untouched by later changes."""
+        if isinstance(self.store, Store):
+            return super().reader(snapshot)
+        return self.store.reader()
 
-    def shelf(self) -> EvidenceSnapshot:
-        """What is there now; only documents that have changed are read again."""
-        with self._lock:
-            reader = self.store.reader()
-            if self._shelf is None or self._shelf.changes != reader.changes:
-                self._shelf = self._last = self._read(reader)
-            return self._shelf
-
-    def _read(self, reader: Reader) -> EvidenceSnapshot:
-        prints = reader.fingerprints()
-        last = self._last or EvidenceSnapshot(0, {}, {})
-        same = {
-            doc_id
-            for doc_id, of_it in prints.items()
-            if last.prints.get(doc_id) == of_it
-        }
-        self._changed += len(prints.keys() | last.prints.keys()) - len(same)
-        # What was read keeps its segments in memory, deleted documents included. So all are read
-        # again when as many have changed as there are.
-        if self._last is None or self._changed > len(prints):
-            same, self._changed = set(), 0
-        documents, records = {}, {}
-        for doc_id in prints:
-            is_same = doc_id in same
-            documents[doc_id] = (
-                last.documents[doc_id] if is_same else _stored(reader, doc_id)
+    def fit(self, reader: Reader) -> Reader:
+        """The reader with vectors of the embedder fitted to all its pieces."""
+        stored = list(reader.stored_rows(range(len(reader)), BLOBS).values())
+        records = [unpack(*one.blobs) for one in stored]
+        chunks = [one.row.chunk for one in stored]
+        atoms: list[str] = []
+        for chunk, record in zip(chunks, records, strict=True):
+            places = zip(record.starts.tolist(), record.ends.tolist(), strict=True)
+            atoms += [
+                chunk.text[start - chunk.start : end - chunk.start]
+                for start, end in places
+            ]
+        fitted = self.embedder.fit([chunk.text for chunk in chunks])
+        vectors = np.asarray(fitted.embed(atoms), dtype=np.float32)
+        by_document = groupby(
+            zip(chunks, records, strict=True), key=lambda pair: pair[0].doc_id
+        )
+        # Windows go over the pieces of a document.
+        whole = [joined([record for _, record in of_one]) for _, of_one in by_document]
+        whole = with_vectors_of_all(whole, vectors)
+        dense = {}
+        arrays: dict[str, Any] = {"firsts": running_totals([*map(len, records)])}
+        if whole:
+            arrays["sums"] = np.concatenate([one.sums for one in whole])
+            arrays["lengths"] = np.concatenate([one.lengths for one in whole])
+            summed = np.add.reduceat(
+                np.concatenate([*map(vectors_of, whole)]), arrays["firsts"][:-1], axis=0
             )
-            records[doc_id] = (
-                last.records[doc_id] if is_same else _record(reader, doc_id)
+            dense[VIEW] = DenseIndex.from_vectors(
+                summed, dtype=reader.settings.dtype, view=VIEW
             )
-        pools = self._shelf.pools if self._shelf is not None else ()
-        return EvidenceSnapshot(
-            reader.changes, documents, records, prints=prints, earlier=pools
+        return Reader(
+            reader.snapshot,
+            reader.level,
+            fitted=dense,
+            fitted_embedder=fitted,
+            fitted_arrays=arrays,
         )
 
-    def _fitted(self, shelf: EvidenceSnapshot) -> EvidenceSnapshot:
-        """The shelf with vectors of the embedder fitted to all its documents."""
-        passages: list[str] = []
-        texts: list[str] = []
-        for doc_id, stored in shelf.documents.items():
-            passages += [stored.text[start:end] for start, end in stored.encoder_spans]
-            texts += texts_of_atoms(stored.text, shelf.records[doc_id])
-        fitted_embedder = self.embedder.fit(passages)
-        vectors = np.asarray(fitted_embedder.embed(texts), dtype=np.float32)
-        records = with_vectors_of_all([*shelf.records.values()], vectors)
-        return shelf.with_records(
-            dict(zip(shelf.records, records, strict=True)), fitted_embedder
-        )
+    def whole(self, reader: Any, doc_id: str) -> Pool | None:
+        """All pieces of a document; None without any. Raises UnknownDocument if unknown."""
+        return _pool_of(_with_beside(reader, reader.rows_of(doc_id)), None)
 
-    def keep(self, shelf: EvidenceSnapshot) -> None:
-        """Give this shelf as long as no document changes."""
-        with self._lock:
-            if shelf.changes == self.store.changes:
-                self._shelf = shelf
+    def all_of(self, reader: Any, where: Any) -> Pool | None:
+        """All pieces that meet a condition; None without any."""
+        sample = self._sample(reader, where)
+        rows = reader.first_rows(reader.select(where), sample.n_rows)
+        return _pool_of(_with_beside(reader, rows), sample)
 
-    def keep_fit(self) -> None:
-        """Have fitted vectors saved with their embedder, if there are any."""
-        shelf = self._shelf
-        if shelf is None or not hasattr(shelf.fitted_embedder, "arrays"):
-            return
-        arrays = dict(shelf.fitted_embedder.arrays())
-        records = [record for record in shelf.records.values() if len(record)]
-        if arrays and records:
-            arrays["sums"] = np.concatenate([record.sums for record in records])
-            arrays["lengths"] = np.concatenate([record.lengths for record in records])
-            columns = {name: Column(array) for name, array in arrays.items()}
-            self.store.keep_fit(shelf.changes, columns)
+    def near(self, reader: Any, rows: Iterable[int], where: Any) -> Pool | None:
+        """Some pieces that meet a condition, those beside them, and a sample of all."""
+        sample, chosen = self._sample(reader, where), dict.fromkeys(rows)
+        if len(chosen) < min(FOUND, sample.n_rows):
+            # What no search finds: there is room for it.
+            chosen |= dict.fromkeys(reader.first_rows(reader.select(where), FOUND))
+        return _pool_of(_with_beside(reader, [*chosen][:FOUND]), sample)
 
-    def saved_fit(self, shelf: EvidenceSnapshot) -> EvidenceSnapshot | None:
-        """The shelf with the vectors saved for it; None without any."""
-        columns = self.store.fitted
-        # Asked after the fit was taken: a document that comes between changes the count.
-        if not columns or self.store.changes != shelf.changes:
-            return None
-        arrays = {name: column.all() for name, column in columns.items()}
-        fitted_embedder = self.embedder.restored(arrays)
-        if fitted_embedder is None:
-            return None
-        records, first = {}, 0
-        for doc_id, record in shelf.records.items():
-            units = slice(first, first + len(record))
-            if len(record):
-                sums, lengths = arrays["sums"][units], arrays["lengths"][units]
-                record = replace(record, sums=sums, lengths=lengths)
-            records[doc_id] = record
-            first = units.stop
-        return shelf.with_records(records, fitted_embedder)
+    def _sample(self, reader: Any, where: Any) -> _Sample:
+        """Pieces at even distances among those that meet a condition."""
+        key = repr(where) if where is None or isinstance(where, Mapping) else ""
+        if self._samples[0] is not reader:
+            self._samples = reader, OrderedDict()
+        samples = self._samples[1]
+        if key not in samples:
+            rows = reader.first_rows(reader.select(where), len(reader))
+            places = np.linspace(0, len(rows) - 1, min(SAMPLED, len(rows))).round()
+            chosen = [rows[int(place)] for place in places]
+            pieces = _with_beside(reader, chosen)
+            samples[key] = _Sample(len(rows), frozenset(chosen), pieces)
+        sample = samples[key] if key else samples.pop(key)
+        while len(samples) > _SAMPLES:
+            samples.popitem(last=False)
+        return sample
 
 
-class _DocumentTable:
-    """Documents as `select_rows` asks for them: a row each."""
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece as it was read."""
 
-    def __init__(self, documents: Mapping[str, StoredDocument]) -> None:
-        self.documents = documents
-        self.numbers = {doc_id: number for number, doc_id in enumerate(documents)}
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self.numbers
-
-    def rows_of(self, doc_id: str) -> range:
-        number = self.numbers[doc_id]
-        return range(number, number + 1)
-
-    def records(self) -> Iterable[tuple[Mapping[str, Any], range]]:
-        return list(self._records())
-
-    def _records(self) -> Iterator[tuple[Mapping[str, Any], range]]:
-        for doc_id, stored in self.documents.items():
-            yield {"id": doc_id, "meta": stored.meta}, self.rows_of(doc_id)
+    chunk: Chunk
+    record: Record
+    texts: Mapping[str, str | None]
 
 
-def _stored(reader: Reader, doc_id: str) -> StoredDocument:
-    record = reader.stored(doc_id).record
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What is usual among the pieces that meet a condition."""
 
-    def rows(name: str) -> list[Any]:
-        array = reader.array(doc_id, name)
-        return [] if array is None else array.tolist()
-
-    def text(name: str) -> str:
-        array = reader.array(doc_id, name)
-        return "" if array is None else bytes_text(array)
-
-    return StoredDocument(
-        id=record["id"],
-        title=record["title"],
-        format=record["format"],
-        meta=record["meta"],
-        text=text("text"),
-        paths=tuple(map(tuple, json.loads(text("paths") or "[]"))),
-        body_starts=tuple(rows("body_starts")),
-        encoder_spans=tuple(map(tuple, rows("piece_spans"))),
-        required=tuple(RequiredContext(*row) for row in rows("leads")),
-        source=_source_map(reader.array(doc_id, "source_runs")),
-    )
+    n_rows: int  # that meet it
+    rows: frozenset[int]
+    pieces: Mapping[int, _Piece]  # by row, with those beside
 
 
-def _runs(source: SourceMap | None) -> Int32Array:
-    """A source map as an array, a row for each run."""
-    if source is None:
-        return np.zeros((0, 3), dtype=np.int32)
-    rows = list(
-        zip(source.text_starts, source.source_starts, source.exact, strict=True)
-    )
-    return np.array(rows, dtype=np.int32).reshape(-1, 3)
+def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, _Piece]:
+    """The pieces at some rows, and those before and behind each in its document, by row.
+
+    Raises IndexDamaged where one is missing that must be there.
+    """
+    chosen = set(rows)
+    beside = {row + step for row in chosen for step in (-1, 1)} - chosen
+    found = _read(reader, sorted(chosen | beside))
+    pieces: dict[int, _Piece] = {}
+    for row in chosen:
+        number, count = found[row].chunk.extras["piece"] if row in found else (1, 0)
+        expected = range(row - (number > 0), row + (number + 1 < count) + 1)
+        if not all(one in found for one in expected):
+            raise IndexDamaged(
+                f"The store has lost a row of an index, {row}, or one beside it: another program "
+                "has removed it. Restore the store from a copy, or index the documents again."
+            )
+        pieces |= {one: found[one] for one in expected}
+    return dict(sorted(pieces.items()))
 
 
-def _source_map(runs: Int32Array | None) -> SourceMap | None:
-    """The source map of an array; None where there is none."""
-    if runs is None:
+def _read(reader: Any, rows: Iterable[int]) -> dict[int, _Piece]:
+    """The pieces at those of some rows that are there."""
+    arrays = getattr(reader, "fitted_arrays", {})
+    pieces = {}
+    for row, stored in reader.stored_rows(rows, BLOBS).items():
+        record = unpack(*stored.blobs)
+        if arrays:
+            atoms = slice(*arrays["firsts"][row : row + 2].tolist())
+            sums, lengths = arrays["sums"][atoms], arrays["lengths"][atoms]
+            record = replace(record, sums=sums, lengths=lengths)
+        pieces[row] = _Piece(stored.row.chunk, record, stored.row.texts)
+    return pieces
+
+
+def _pool_of(pieces: Mapping[int, _Piece], sample: _Sample | None) -> Pool | None:
+    """Pieces that may be found, as a pool with those of the sample; None without any."""
+    if not pieces:
         return None
-    text_starts, source_starts, exact = runs.T.tolist()
-    return SourceMap(tuple(text_starts), tuple(source_starts), tuple(map(bool, exact)))
-
-
-def _record(reader: Reader, doc_id: str) -> Record:
-    """The record as it was put. Arrays that were empty are those of a document without atoms."""
-    arrays = {}
-    for name, nothing in NO_ATOMS.arrays().items():
-        array = reader.array(doc_id, name)
-        arrays[name] = nothing if array is None else array
-    return Record(**arrays)
+    usual = pieces.keys() if sample is None else sample.rows
+    every = dict(sorted({**(sample.pieces if sample else {}), **pieces}.items()))
+    before = [(-1, ""), *((row, one.chunk.doc_id) for row, one in every.items())]
+    begins = [
+        (row - 1, one.chunk.doc_id) != last
+        for (row, one), last in zip(every.items(), before, strict=False)
+    ]
+    documents = documents_of(one.chunk for one in every.values())
+    return Pool(
+        Corpus(
+            [one.record for one in every.values()],
+            begins,
+            [row in pieces for row in every],
+            [row in usual for row in every],
+        ),
+        [
+            documents[one.chunk.doc_id]
+            for one, begins_run in zip(every.values(), begins, strict=True)
+            if begins_run
+        ],
+        sample is not None and len(pieces) == sample.n_rows,
+        [one.texts for one in pieces.values()],
+    )

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from threading import RLock
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from structrag.errors import InvalidParameter, check_choice, warn_user
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
+from structrag.model_calls.locks import Lock
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
@@ -204,7 +204,7 @@ class Keywords:
         self._scans: dict[str, Scan] = {}
         self._table: KeywordTable | None = None
         self._has_warned = False
-        self._lock = RLock()
+        self._lock = Lock()
 
     def table(self, reader: CorpusReader) -> KeywordTable:
         """The table for what the reader holds. Only documents that are new or have changed are

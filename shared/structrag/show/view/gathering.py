@@ -18,6 +18,7 @@ from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document, Section
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.show.view.rendering import looks
 from structrag.show.view.searching import search_chunks, search_passages
 from structrag.text.tokens import count_tokens
 
@@ -151,6 +152,7 @@ def document_record(outline: Outline) -> dict[str, Any]:
             _section(section, tokens[section.ordinal]) for section in sections
         ],
         "columns": columns,
+        "looks": [list(look) for look in looks(outline)],
     }
 
 

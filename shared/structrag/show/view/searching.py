@@ -98,11 +98,14 @@ def search_passages(
         of_document.sort(key=lambda chunk: chunk.start)
     routes = list(hits[0].parts) if hits else []
     language = retriever.read_options.language
+    texts = [document.text for document in documents]
     records = []
     for hit, sentences in zip(hits, explained, strict=True):
         number = numbers[hit.chunk.doc_id]
         place = (number, chunks[number].index(hit.chunk))
-        matches = [_sentence(sentence, language) for sentence in sentences]
+        matches = [
+            _sentence(sentence, texts[number], language) for sentence in sentences
+        ]
         records.append(
             {**_hit(hit, place, routes), "ranks": None, "sentences": matches}
         )
@@ -117,12 +120,14 @@ def search_passages(
     return chunks, search
 
 
-def _sentence(sentence: SentenceMatch, language: str) -> dict[str, Any]:
+def _sentence(sentence: SentenceMatch, text: str, language: str) -> dict[str, Any]:
     words = [
         asdict(word) for word in sentence.words if stems(word.word, language=language)
     ]
     for word in words:
         word["similarity"] = round(word["similarity"], 3)
+        if not stems(text[word["start"] : word["end"]], language=language):
+            word["end"] = word["start"]  # a comma or "the" is no match to look at
     return {
         "start": sentence.start,
         "end": sentence.end,

@@ -24,10 +24,11 @@ def test_sections_of_jats_are_headings_and_captions_are_not():
     draft = to_markdown(JATS)
     assert draft.title == "On pumps"
     assert outline(draft.text) == [
-        (1, "Abstract"),
-        (1, "1 Methods & parts"),
-        (2, "Seals"),
-        (1, "References"),
+        (1, "On pumps"),
+        (2, "Abstract"),
+        (2, "1 Methods & parts"),
+        (3, "Seals"),
+        (2, "References"),
     ]
     assert "\\# We did.\n\n> a note\n" in draft.text
     assert "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 1 | 3 |" in draft.text
@@ -41,7 +42,7 @@ def test_docbook():
         b"</title><programlisting># x</programlisting></example></section></chapter></book>"
     )
     assert draft.title == "Pumps"
-    assert outline(draft.text) == [(1, "One"), (2, "Two")]
+    assert outline(draft.text) == [(1, "Pumps"), (2, "One"), (3, "Two")]
     assert draft.text.endswith("No section\n\n```\n# x\n```\n")
 
 

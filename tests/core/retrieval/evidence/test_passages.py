@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from evidence_making import WORDS, record
+from evidence_making import WORDS, pool, stored
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.passages import PassageReader
-from structrag.retrieval.evidence.required_context import find_required_context
-from structrag.retrieval.evidence.store import stored_document
 
 DOCUMENT = read_text(
     "# Pumps\n\nThey leak. They hum.\n\n## Code\n\n    indented = 1\n\n# Left\n\nx\n",
@@ -22,10 +19,7 @@ OTHER = read_text("Cats sleep.", id="b")
 
 def reader(*, context: str = "none") -> PassageReader:
     documents = (DOCUMENT, OTHER)
-    stored = [stored_document(WORDS.outline(document), []) for document in documents]
-    return PassageReader(
-        stored, Corpus([record(one) for one in documents]), WORDS, context
-    )
+    return PassageReader([*map(stored, documents)], pool(documents), WORDS, context)
 
 
 @examples
@@ -48,10 +42,7 @@ TABLE = read_text(
 def test_rows_come_with_their_caption_and_header(
     first: int, context: str, shown: str
 ) -> None:
-    stored = stored_document(
-        WORDS.outline(TABLE), [], find_required_context(WORDS.outline(TABLE), WORDS)
-    )
-    of_table = PassageReader([stored], Corpus([record(TABLE)]), WORDS, context)
+    of_table = PassageReader([stored(TABLE)], pool([TABLE]), WORDS, context)
     chunk = of_table.chunk(first, 5)
     assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith(
         "two | 8 |"
@@ -82,8 +73,7 @@ def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> N
 def test_passages_of_html_have_their_place_in_the_markup() -> None:
     markup = "<title>x</title><h1>Pumps</h1><p>They <b>leak</b>.</p><pre>  a &amp; b\n  c</pre>"
     page = read_text(markup, id="page", format="html")
-    stored = [stored_document(WORDS.outline(page), [])]
-    of_page = PassageReader(stored, Corpus([record(page)]), WORDS, "none")
+    of_page = PassageReader([stored(page)], pool([page]), WORDS, "none")
     for chunk in of_page.blocks(0):
         place = markup[chunk.extras["source_start"] : chunk.extras["source_end"]]
         shown = read_text(f"<div>{place}</div>", format="html").text

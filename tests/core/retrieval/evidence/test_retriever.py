@@ -19,6 +19,7 @@ from samples import manual
 from structrag import EvidenceRetriever, Retriever, read_text
 from structrag.errors import (
     IndexDamaged,
+    InvalidAnswer,
     InvalidParameter,
     UnknownDocument,
 )
@@ -556,3 +557,42 @@ def test_an_index_of_another_release_is_to_be_made_again(
     monkeypatch.setattr("structrag.retrieval.evidence.retriever.VERSION", 0)
     with pytest.raises(IndexDamaged, match="Index the documents again"):
         EvidenceRetriever.load(tmp_path / "index")
+
+
+@pytest.mark.parametrize("kind", [HashEmbedder, HashTokens])
+async def test_a_model_that_gives_other_vectors_now_is_refused(kind: Any) -> None:
+    model = kind()
+    retriever = made(model)
+    model.dimensions = 48
+    expected = r"must have (shape|\d+ dim).*got \(?48.*that the index was built with"
+    with pytest.raises(InvalidAnswer, match=expected):
+        retriever.search("blue pump")
+    with pytest.raises(InvalidAnswer, match=expected):
+        await retriever.asearch("blue pump", where={"year": 2021})
+    with pytest.raises(InvalidAnswer, match=expected):
+        retriever.explain("blue pump", [])
+    with pytest.raises(
+        InvalidAnswer, match=r"must (be|have) .*like th(e store|ose of)"
+    ):
+        retriever.add([read_text("A new text.", id="new")])
+    assert retriever.document_ids == ["pumps", "boats"]
+
+
+def test_token_vectors_of_another_length_are_refused() -> None:
+    tokens = HashTokens()
+    retriever = made(HashEmbedder(), token_encoder=tokens)
+    tokens.dimensions = 16
+    with pytest.raises(
+        InvalidAnswer, match=r"token vectors .* must have 32 dimensions"
+    ):
+        retriever.search("blue pump")
+
+
+def test_of_a_long_question_the_ends_are_read_and_the_rarest_words_matched() -> None:
+    model = HashTokens()
+    pasted = " ".join(f"word{i % 700} of the page" for i in range(1500))
+    (hit, *_) = made(model).search(f"Which pump leaks? {pasted} Is its seal worn?", 1)
+    assert "The blue pump leaks." in hit.chunk.text
+    assert len(model.passes[-1][0]) < 5_000
+    (hit, *_) = made().search(f"{pasted} fish {pasted}", 1)  # stems count anywhere
+    assert "fish" in hit.chunk.text

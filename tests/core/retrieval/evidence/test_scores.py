@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from evidence_making import QUANTISER, pool, question
+from evidence_making import QUANTISER, frequencies, pool, question
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,12 +20,14 @@ DOCUMENT = read_text(TEXT, id="a")
 
 
 def test_the_only_atom_of_a_shortlist_is_measured_by_a_sample_of_all() -> None:
-    ranking = rank(MANY, question("Which blue pumps leak?"), QUANTISER, shortlist=1)
+    asked = question("Which blue pumps leak?")
+    ranking = rank(MANY, asked, frequencies(MANY, asked), QUANTISER, shortlist=1)
     assert ranking.parts["tokens"][ranking.units[0]] > 0.9
 
 
 def test_equal_scores_stand_in_reading_order() -> None:
-    found = rank(pool([DOCUMENT]), Question("zzz"))
+    corpus, asked = pool([DOCUMENT]), Question("zzz")
+    found = rank(corpus, asked, frequencies(corpus, asked))
     assert found.units.tolist() == list(range(6))
 
 
@@ -51,7 +53,7 @@ def test_shares_are_from_0_to_1_and_fall_with_the_rank(
 ) -> None:
     text = f"Which blue pumps leak {words}"
     asked = question(text) if has_tokens else Question(text)
-    found = rank(MANY, asked, QUANTISER, shortlist=shortlist)
+    found = rank(MANY, asked, frequencies(MANY, asked), QUANTISER, shortlist=shortlist)
     shares = [found.share(atom) for atom in found.units.tolist()]
     assert all(0 <= share <= 1 + 1e-9 for share in shares)
     assert all(before >= after - 1e-9 for before, after in pairwise(shares))

@@ -207,7 +207,7 @@ def test_keywords_bring_in_what_no_other_route_found() -> None:
         ]
     )
     index.add(
-        [Document("# X\n\nSee the Q-7 sheet.", id="x", title="X", format="markdown")]
+        [Document("# X\n\nSee the Q 7 sheet.", id="x", title="X", format="markdown")]
     )
     hits = HiQARetriever(index, keywords=["Q7"], beta=5, k=3).search(
         "water pump pressure of q7"

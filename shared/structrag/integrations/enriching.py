@@ -1,0 +1,116 @@
+"""IDMS's enrichment of chunks that any splitter of a framework made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from structrag.chunks.enriching.enricher import IDMSEnricher, as_enricher
+from structrag.chunks.model_splitter import counted_flow
+from structrag.errors import InvalidParameter
+from structrag.integrations.documents import file_of
+from structrag.integrations.metadata import IDMS_KEYS, UNKNOWN, full_notes
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow
+from structrag.model_calls.runner import Runner
+from structrag.records import Chunk, Document
+
+_KEYS = {
+    name: IDMS_KEYS[name]
+    for name in ("density", "action", "reduced", "added", "degraded")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HostChunk:
+    """What is asked of a framework's chunk.
+
+    Attributes:
+        text: Its text, and nothing of the metadata.
+        metadata: As the framework has it.
+        start: Where it begins in its document, in characters; None: unknown.
+        document: What it was cut from, where the framework knows; "" elsewhere.
+        context: What models see in front of the text.
+    """
+
+    text: str
+    metadata: Mapping[str, Any]
+    start: int | None = None
+    document: str = ""
+    context: str = ""
+
+
+def checked_enricher(enrich: Any) -> IDMSEnricher:
+    """The enricher that `enrich` stands for; InvalidParameter for "none" and what is none."""
+    enricher = as_enricher(enrich)
+    if enricher is None:
+        raise InvalidParameter(
+            "enrich must be 'reduce', 'supplement', 'both', 'paper' or an IDMSEnricher; got 'none'."
+            " Leave the enrichment out."
+        )
+    return enricher
+
+
+def enriched_flow(
+    enricher: IDMSEnricher, chunks: Sequence[HostChunk], runner: Runner
+) -> Flow[list[Chunk]]:
+    """The chunks as their documents' enriched ones, in the order they came, as steps.
+
+    Chunks whose metadata names the same file belong to one document, else those that the framework
+    knows one for. The others are one document until a chunk begins before the one in front of it.
+    Blank ones stay.
+    """
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(_documents(chunks)):
+        if chunks[i].text.strip():
+            places.setdefault(name, []).append(i)
+    made = [_chunk(i, chunk) for i, chunk in enumerate(chunks)]
+    flows = [
+        counted_flow(
+            enricher.enrich_flow(Document("", id=name), [made[i] for i in of_one]),
+            runner,
+        )
+        for name, of_one in places.items()
+    ]
+    enriched = yield from gather(flows)
+    for of_one, results in zip(places.values(), enriched, strict=True):
+        is_placed = all(chunks[i].start is not None for i in of_one)
+        for i, chunk in zip(of_one, results, strict=True):
+            made[i] = chunk if is_placed else _without_places(chunk)
+    return made
+
+
+def enrichment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
+    """What metadata tells of an enriched chunk, by the keys of IDMS's splitters."""
+    return full_notes(chunk, _KEYS, lists=lists)
+
+
+def _documents(chunks: Sequence[HostChunk]) -> list[str]:
+    """The document of each chunk."""
+    names = []
+    last, number = -1, 0
+    for chunk in chunks:
+        name = file_of(chunk.metadata) or str(chunk.metadata.get("doc_id") or "")
+        name = name or chunk.document
+        if not name:
+            number += chunk.start is not None and chunk.start <= last
+            last = -1 if chunk.start is None else chunk.start
+            name = f"\n{number}"  # no file's name
+        names.append(name)
+    return names
+
+
+def _chunk(i: int, chunk: HostChunk) -> Chunk:
+    start = chunk.start or 0
+    end = start + len(chunk.text)
+    return Chunk(str(i), "", "", start, end, chunk.text, context=chunk.context)
+
+
+def _without_places(chunk: Chunk) -> Chunk:
+    """A chunk whose added sentences stand nobody knows where."""
+    added = [
+        {**item, "start": UNKNOWN, "end": UNKNOWN}
+        for item in chunk.extras.get("added", ())
+    ]
+    return replace(chunk, extras={**chunk.extras, "added": added}) if added else chunk

@@ -1,0 +1,182 @@
+"""The same evidence in every store, and what an engine adds: writers, tenants, what may be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, HashTokens
+from engine_making import ENGINES, address_in
+
+from structrag import EvidenceRetriever, read_text
+from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed
+from structrag.records import Document, Hit
+from structrag.retrieval.evidence.store import FOUND
+
+WHERE = [None, {"half": 1}, {"doc_id": "d3"}, {"half": 0, "doc_id": ["d2", "d3"]}]
+QUESTIONS = ["Valve 3.7", "Is valve 11.2 opened by hand?", "dry valve", "zzz", "???"]
+
+
+def document(number: int, parts: int = 13) -> Document:
+    """A document of several pieces."""
+    text = "\n\n".join(
+        f"# Valve {number}.{part}\n\n"
+        + f"Valve {number}.{part} is kept dry and is opened by hand. " * 9
+        for part in range(parts)
+    )
+    return read_text(text, id=f"d{number}", meta={"half": number % 2})
+
+
+@pytest.fixture(params=ENGINES)
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    with (
+        TemporaryDirectory() as folder,
+        address_in(request.param, Path(folder)) as address,
+    ):
+        yield address
+
+
+def same(one: list[Hit], other: list[Hit]) -> None:
+    assert [hit.chunk for hit in one] == [hit.chunk for hit in other]
+    scores = [hit.score for hit in other]
+    assert [hit.score for hit in one] == pytest.approx(scores, abs=1e-5)
+
+
+@pytest.mark.parametrize("model", [HashTokens, HashEmbedder])
+def test_the_hits_are_those_of_the_folder_whatever_came_and_went(
+    address: str, model: Any
+) -> None:
+    own, there = EvidenceRetriever(model()), EvidenceRetriever(model(), store=address)
+    documents = [document(number) for number in range(12)]
+    for retriever in (own, there):
+        retriever.add(documents)
+        retriever.add([read_text("", id="empty"), document(3, 17)])
+        assert retriever.delete("d5")
+    assert len(own.store) > FOUND and len(there.store) == len(own.store)
+    opened = EvidenceRetriever.load(address, model())
+    assert opened.document_ids == own.document_ids
+    for question in QUESTIONS:
+        for where in WHERE:
+            expected = own.search(question, where=where)
+            for retriever in (there, opened):
+                same(retriever.search(question, where=where), expected)
+    assert opened.add(documents[:2]).unchanged == 2
+    blocks = own.blocks("d3")
+    assert there.blocks("d3") == blocks and there.blocks("empty") == []
+    assert there.neighbours(blocks[1]) == (blocks[0], blocks[2])
+    hits = own.search("Valve 7.7", 2)
+    assert there.explain("Valve 7.7", hits) == own.explain("Valve 7.7", hits)
+
+
+@pytest.mark.parametrize("n_documents", [1, 5])
+def test_where_all_pieces_are_read_the_hits_are_those_of_a_search_of_all(
+    address: str, n_documents: int
+) -> None:
+    """A question reads at most so many pieces, and those beside them."""
+    documents = [document(number) for number in range(n_documents)]
+    own = EvidenceRetriever.from_documents(documents, HashTokens())
+    there = EvidenceRetriever(HashTokens(), store=address)
+    there.add(documents)
+    assert len(own.store) <= FOUND
+    for retriever in (own, there):
+        level = retriever.level
+        reader = level.reader()
+        near, every = level.near(reader, (), None), level.all_of(reader, None)
+        assert near is not None and every is not None and near.is_all
+        for name in ("starts", "stem_keys", "token_rows", "sums"):
+            one, other = (
+                getattr(near.corpus.atoms, name),
+                getattr(every.corpus.atoms, name),
+            )
+            assert np.array_equal(one, other)
+    for question in QUESTIONS:
+        found = own.run(own.sentence_scores_flow(question))
+        scores = np.concatenate([of.scores for of in found.values()])
+        starts = [(name, place) for name, of in found.items() for place in of.starts]
+        best = [starts[place] for place in np.argsort(-scores.round(9), kind="stable")]
+        expected = own.search(question, max_tokens=10**6)
+        same(there.search(question, max_tokens=10**6), expected)
+        (first, *_) = own.search(question)
+        name, place = best[0]
+        assert first.chunk.doc_id == name and first.chunk.start <= place + 2
+
+
+def test_a_reader_keeps_what_it_has_opened(address: str) -> None:
+    there = EvidenceRetriever(HashTokens(), store=address)
+    there.add([document(number) for number in range(3)])
+    flow = there.flow("Valve 2.7", 1)
+    requests = next(flow)
+    there.delete("d2")
+    (hit,) = there.run(_resumed(flow, requests))
+    assert hit.chunk.doc_id == "d2"
+    assert "d2" not in {hit.chunk.doc_id for hit in there.search("Valve 2.7")}
+
+
+def _resumed(flow: Any, requests: Any) -> Any:
+    """The rest of some steps, whose first requests were taken."""
+    answers = yield requests
+    while True:
+        try:
+            answers = yield flow.send(answers)
+        except StopIteration as end:
+            return end.value
+
+
+def test_what_does_not_fit_the_index_is_refused(address: str) -> None:
+    there = EvidenceRetriever(HashTokens(), store=address)
+    there.add([document(1)])
+    with pytest.raises(
+        InvalidParameter, match="token_encoder must be what the index at"
+    ):
+        EvidenceRetriever.load(address, HashTokens(name="another"))
+    with pytest.raises(InvalidParameter, match="reading must be what the index at"):
+        EvidenceRetriever(
+            HashTokens(),
+            store=address,
+            read_options=there.read_options.__class__(exclude_titles=["x"]),
+        )
+    with pytest.raises(InvalidParameter, match="got LSA, whose vectors change"):
+        EvidenceRetriever.load(address)
+    with pytest.raises(InvalidParameter, match="where must be None or a dict"):
+        there.search("valve", where=lambda meta: True)
+
+
+def test_of_two_that_begin_a_store_the_second_prepares_its_documents_again(
+    address: str,
+) -> None:
+    one, other = (EvidenceRetriever(HashTokens(), store=address) for _ in range(2))
+    other.store.shared.update({"token_axes": np.eye(32), "token_bits": np.ones(32)})
+    one.add([document(1)])
+    with pytest.raises(ModelFailed, match="Add the documents again"):
+        other.add([document(2)])
+    assert one.document_ids == ["d1"]
+    other.add([document(2)])
+    assert one.document_ids == ["d1", "d2"]
+    (hit,) = one.search("Valve 2.7", 1)
+    assert hit.chunk.doc_id == "d2"
+
+
+def test_a_row_that_another_program_removed_is_missed(tmp_path: Path) -> None:
+    with address_in("lancedb", tmp_path) as address:
+        there = EvidenceRetriever(HashTokens(), store=address)
+        there.add([document(1)])
+        table: Any = there.store._table  # type: ignore[attr-defined]
+        chunk = there.store.chunks("d1")[2]
+        table.delete(f"chunk = '\"{chunk.id}\"'")
+        with pytest.raises(IndexDamaged, match="has lost a row of an index"):
+            there.search("Valve 1.3")
+
+
+def test_statistics_that_were_not_written_are_made_again(tmp_path: Path) -> None:
+    with address_in("lancedb", tmp_path) as address:
+        there = EvidenceRetriever(HashTokens(), store=address)
+        there.add([document(number) for number in range(12)])
+        expected = there.search("Valve 7.3")
+        there.store._database.drop_table("structrag_counts")  # type: ignore[attr-defined]
+        same(
+            EvidenceRetriever.load(address, HashTokens()).search("Valve 7.3"), expected
+        )
