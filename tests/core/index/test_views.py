@@ -147,7 +147,7 @@ def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
             self.asked.append(schema["required"])
             return '{"summary": "Of pumps.", "keywords": ["pump"]}'
 
-    document = read_text("# Pump\n\n" + "The pump moves water. " * 80, id="pump")
+    document = read_text("# Pump\n\n" + "The pump moves water. " * 56, id="pump")
     asked = {}
     for name, options in {
         "merged": {},
