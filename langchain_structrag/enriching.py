@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import models_of
+from langchain_structrag.options import (
+    EmbeddingNames,
+    further_settings,
+    taken_embedding,
+)
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.integrations.enriching import (
     HostChunk,
@@ -24,6 +29,9 @@ from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
 from structrag.records import Chunk
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class IDMSEnrichmentTransformer(BaseDocumentTransformer):
@@ -49,7 +57,7 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
     JSON: sentences with their offsets, -1 where chunks have no `start_index`) and `idms_degraded`.
 
     Args:
-        embeddings: LangChain `Embeddings`, or what structrag takes; None: LSA of each document's
+        embedding: LangChain `Embeddings`, or what structrag takes; None: LSA of each document's
             own sentences.
         llm: A chat model or LLM that shortens, and names what is missing; None: sentences are
             picked, and codes get the document's own definition.
@@ -63,7 +71,7 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
 
     def __init__(
         self,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         *,
         enrich: str | IDMSEnricher = "both",
@@ -71,10 +79,13 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
         batch_size: int = 64,
         max_concurrency: int = 8,
         progress: Progress | None = None,
+        **settings: Unpack[EmbeddingNames],
     ) -> None:
+        embedding, unknown = taken_embedding(embedding, settings)
+        further_settings(IDMSEnrichmentTransformer, unknown, EmbeddingNames)
         self.core: IDMSEnricher = checked_enricher(enrich)
         self._models = models_of(
-            embeddings,
+            embedding,
             llm,
             CallSettings(cache, batch_size, max_concurrency, progress=progress),
         )

@@ -10,6 +10,7 @@ from langchain_structrag.options import (
     IDMSArguments,
     IDMSPaperArguments,
     further_settings,
+    taken_embedding,
 )
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
 class IDMSTextSplitter(ReadingTextSplitter):
     """Splits between sentences that belong together less than recent ones.
 
-    What became too small is merged. With `embeddings` the similarity of the sentences around each
+    What became too small is merged. With an `embedding` the similarity of the sentences around each
     gap counts, with an `llm` too every gap is one question of one token.
 
     Example:
         >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
-        >>> splitter = IDMSTextSplitter(chunk_size=50)  # or IDMSTextSplitter(embeddings, llm)
+        >>> splitter = IDMSTextSplitter(chunk_size=50)  # or IDMSTextSplitter(embedding, llm)
         >>> for chunk in splitter.split_text(text):
         ...     print(repr(chunk))
         '# Pump\\n\\nIt moves water. Rinse its filter.'
@@ -60,7 +61,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
     stand in front where `add_context`.
 
     Args:
-        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
+        embedding: LangChain `Embeddings`, or what structrag takes: the name of a
             sentence-transformers model, a function. None: the document's own words (TF-IDF).
         llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its
             answer where it gives them, else by a rating from 0 to 10. None: the similarity.
@@ -70,7 +71,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         target_chunk_size: What `merge="greedy"` fills up to; None: two thirds of `chunk_size`.
         length_function: What measures sizes; characters by default, tokens after
             `from_tiktoken_encoder`.
-        margin: As in `structrag.IDMSSplitter`; "auto" with neither embeddings nor llm: "words".
+        margin: As in `structrag.IDMSSplitter`; "auto" with neither embedding nor llm: "words".
         enrich: "none", "reduce", "supplement", "both", "paper" (all of it as published), or an
             `IDMSEnricher` with settings of its own, but for its limit, which is `chunk_size`.
         add_context: As in `ContentAwareTextSplitter`.
@@ -88,7 +89,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
 
     def __init__(
         self,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         *,
         chunk_size: int = 1200,
@@ -100,10 +101,11 @@ class IDMSTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Unpack[IDMSArguments],
     ) -> None:
-        others = further_settings(IDMSTextSplitter, settings, IDMSArguments)
+        embedding, given = taken_embedding(embedding, settings)
+        others = further_settings(IDMSTextSplitter, given, IDMSArguments)
         core_settings = take_settings(IDMSSplitter, others)
         super().__init__(
-            embeddings,
+            embedding,
             llm,
             chunk_size=chunk_size,
             length_function=length_function,
@@ -111,7 +113,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             **others,
         )
         splitter = IDMSSplitter(
-            margin=idms_margin(margin, embeddings, llm),
+            margin=idms_margin(margin, embedding, llm),
             min_tokens=min_chunk_size,
             target_tokens=idms_target(target_chunk_size, chunk_size),
             max_tokens=chunk_size,
@@ -139,7 +141,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
     @classmethod
     def paper(
         cls,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         **settings: Unpack[IDMSPaperArguments],
     ) -> IDMSTextSplitter:
@@ -162,7 +164,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             "add_context": enrich != "none",
         }
         arguments: dict[str, Any] = {**published, **sizes, **plain, **settings}
-        return cls(embeddings, llm, **arguments)
+        return cls(embedding, llm, **arguments)
 
     def _has_index_text(self) -> bool:
         return isinstance(self.core, EnrichingSplitter)

@@ -294,12 +294,12 @@ def _shown(declared: Any) -> str:
     return str(declared)
 
 
-def models_of(embeddings: Any, llm: Any, call_settings: CallSettings) -> dict[str, Any]:
+def models_of(embedding: Any, llm: Any, call_settings: CallSettings) -> dict[str, Any]:
     """What a `Runner` is made with, of models that a user gave."""
     return {
         "embedder": None
-        if embeddings is None
-        else core_embedder(as_embedder(embeddings)),
+        if embedding is None
+        else core_embedder(as_embedder(embedding)),
         "llm": core_language_model(as_language_model(llm)),
         "call_settings": call_settings,
     }

@@ -19,6 +19,7 @@ from structrag.chunks.idms.splitter import IDMSSettings
 from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
 from structrag.integrations.options import CoreOptions
+from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import hints_of
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
@@ -27,8 +28,6 @@ from structrag.model_calls.settings import CallOptions
 # What users of other retrievers and stores write, and what it is called here.
 HINTS = {
     "search_kwargs": "For the number of results pass k=4, for a condition where=... to invoke.",
-    "embeddings": "Pass embedding=.",
-    "embed_model": "Pass embedding=.",
     "chunk_size": "Pass splitter=ContentAwareTextSplitter(chunk_size=...).",
     "chunk_overlap": "Pass splitter=ContentAwareTextSplitter(chunk_overlap=...).",
     "text_splitter": "Pass splitter=.",
@@ -45,7 +44,15 @@ HINTS = {
 }
 
 
-class RetrieverOptions(CoreOptions, total=False):
+class EmbeddingNames(TypedDict, total=False):
+    """Other names of `embedding`, which are taken as well."""
+
+    embeddings: Any
+    embed_model: Any
+    embedder: Any
+
+
+class RetrieverOptions(EmbeddingNames, CoreOptions, total=False):
     """What the retrievers take by name; each refuses what it does not know."""
 
     k: float | None
@@ -70,7 +77,7 @@ class SplitterArguments(TypedDict, total=False):
     metadata_lists: bool
 
 
-class ReadingArguments(SplitterArguments, total=False):
+class ReadingArguments(EmbeddingNames, SplitterArguments, total=False):
     """What every splitter takes that asks models."""
 
     chunk_overlap: int
@@ -130,9 +137,16 @@ class FormatterArguments(CallOptions, total=False):
 
 
 # What the core calls what has another name in LangChain.
-SPLITTER_HINTS = hints_of(
-    counter="length_function", embedding="embeddings", embedder="embeddings"
-)
+SPLITTER_HINTS = hints_of(counter="length_function")
+
+
+def taken_embedding(
+    embedding: Any, settings: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The embedding, by whichever name it came, and the other settings."""
+    given = {} if embedding is None else {"embedding": embedding}
+    read = with_one_embedder({**given, **settings}, "embedding")
+    return read.pop("embedding", None), read
 
 
 def further_settings(
@@ -155,5 +169,7 @@ class KnownFields(BaseModel):
     def _check_names(cls, fields: Any) -> Any:
         """Name the nearest field where one is unknown."""
         if isinstance(fields, dict):
+            if "embedding" in cls.model_fields:
+                fields = with_one_embedder(fields, "embedding")
             check_arguments(cls.__name__, fields, cls.model_fields, HINTS)
         return fields

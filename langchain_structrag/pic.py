@@ -9,6 +9,7 @@ from langchain_structrag.options import (
     PICArguments,
     PICPaperArguments,
     further_settings,
+    taken_embedding,
 )
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
@@ -27,7 +28,7 @@ class PICTextSplitter(ReadingTextSplitter):
 
     Example:
         >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
-        >>> splitter = PICTextSplitter(chunk_size=50)  # or PICTextSplitter(embeddings, llm)
+        >>> splitter = PICTextSplitter(chunk_size=50)  # or PICTextSplitter(embedding, llm)
         >>> for chunk in splitter.split_text(text):
         ...     print(repr(chunk))
         '# Pump\\n\\nIt moves water.'
@@ -38,7 +39,7 @@ class PICTextSplitter(ReadingTextSplitter):
     whether the language model should have given a summary and did not.
 
     Args:
-        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
+        embedding: LangChain `Embeddings`, or what structrag takes: the name of a
             sentence-transformers model, a function. None: LSA of each document's own sentences.
         llm: A chat model or LLM that writes the summary, one call a document or section. None: its
             most central sentences.
@@ -64,7 +65,7 @@ class PICTextSplitter(ReadingTextSplitter):
 
     def __init__(
         self,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         *,
         chunk_size: int = 1200,
@@ -73,10 +74,11 @@ class PICTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Unpack[PICArguments],
     ) -> None:
-        others = further_settings(PICTextSplitter, settings, PICArguments)
+        embedding, given = taken_embedding(embedding, settings)
+        others = further_settings(PICTextSplitter, given, PICArguments)
         core_settings = take_settings(PICSplitter, others)
         super().__init__(
-            embeddings,
+            embedding,
             llm,
             chunk_size=chunk_size,
             length_function=length_function,
@@ -94,7 +96,7 @@ class PICTextSplitter(ReadingTextSplitter):
     @classmethod
     def paper(
         cls,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         **settings: Unpack[PICPaperArguments],
     ) -> PICTextSplitter:
@@ -103,4 +105,4 @@ class PICTextSplitter(ReadingTextSplitter):
         published = changes_of(PICSplitter.paper(), "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
         arguments: dict[str, Any] = {**published, **sizes, **settings}
-        return cls(embeddings, llm, **arguments)
+        return cls(embedding, llm, **arguments)

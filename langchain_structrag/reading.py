@@ -38,7 +38,7 @@ class ReadingTextSplitter(StructureSplitter):
 
     def __init__(
         self,
-        embeddings: Any = None,
+        embedding: Any = None,
         llm: Any = None,
         *,
         cache: Cache | None = None,
@@ -51,7 +51,7 @@ class ReadingTextSplitter(StructureSplitter):
         call_settings = CallSettings(
             cache, batch_size, max_concurrency, progress=progress
         )
-        self._models = models_of(embeddings, llm, call_settings)
+        self._models = models_of(embedding, llm, call_settings)
         self._runner()
 
     def explain(self, document: Document | str) -> Explanation:
@@ -121,7 +121,7 @@ class ReadingTextSplitter(StructureSplitter):
         end at sections."""
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(
-                "splitter must be without embeddings and llm in a retriever, whose own models "
+                "splitter must be without embedding and llm in a retriever, whose own models "
                 f"answer; got a {type(self).__name__} with models. Leave them out."
             )
         return self._with_path()

@@ -37,7 +37,12 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
-from langchain_structrag.options import HINTS, KnownFields, RetrieverOptions
+from langchain_structrag.options import (
+    HINTS,
+    KnownFields,
+    RetrieverOptions,
+    taken_embedding,
+)
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
@@ -188,6 +193,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         cls, make: Callable[..., Any], what: str, embedding: Any, options: Any
     ) -> Self:
         """A retriever over the index that `make` returns; `what` was called, for errors."""
+        embedding, options = taken_embedding(embedding, options)
         own = [name for name in cls.model_fields if name != "index"]
         known = [*own, *cls._index_options(what)]
         check_arguments(f"{cls.__name__}.{what}", options, known, HINTS)

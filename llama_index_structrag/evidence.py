@@ -23,7 +23,7 @@ from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY
 from structrag.integrations.offsets import slice_metadata
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.retrievers import check_limits, with_one_embedder
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 
@@ -127,6 +127,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     def _check_names(cls, fields: Any) -> Any:
         """Name the nearest field where one is unknown."""
         if isinstance(fields, dict):
+            fields = with_one_embedder(fields, "embed_model")
             check_arguments(cls.__name__, fields, cls.model_fields)
         return fields
 

@@ -15,7 +15,7 @@ from llama_index.core.vector_stores.types import (
 
 from structrag.errors import check_arguments
 from structrag.integrations.options import CoreOptions
-from structrag.integrations.retrievers import resolve_aliases
+from structrag.integrations.retrievers import resolve_aliases, with_one_embedder
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 # What users of other retrievers and stores write, and what it is called here.
@@ -23,8 +23,6 @@ HINTS = {
     "storage_context": "Pass vector_store=, and save and load the retriever.",
     "transformations": "Pass node_parser=.",
     "vectorstore": "Pass vector_store=.",
-    "embedding": "Pass embed_model=.",
-    "embeddings": "Pass embed_model=.",
     "chunk_size": "Pass node_parser=ContentAwareNodeParser(chunk_size=...).",
     "chunk_overlap": "Pass node_parser=ContentAwareNodeParser(chunk_overlap=...).",
     "node_parser": "Leave it out: this retriever reads whole documents by their own sections.",
@@ -58,6 +56,9 @@ class RetrieverOptions(RetrieverSettings, total=False):
     objects: list[IndexNode] | None
     verbose: bool
     embed_model: Any
+    embedding: Any
+    embeddings: Any
+    embedder: Any
     node_parser: Any
     splitter: Any
     vector_store: BasePydanticVectorStore | None
@@ -69,6 +70,8 @@ def read_options(
 ) -> dict[str, Any]:
     """The options by their own names. Raises UnknownArgument for one that is not known."""
     names = list(known)
+    if "embed_model" in names:
+        options = with_one_embedder(options, "embed_model")
     names += [name for name, own in SAME.items() if own in names]
     check_arguments(what, options, names, HINTS)
     return resolve_aliases(dict(options), SAME)

@@ -46,6 +46,7 @@ from structrag.integrations.fitting import fitted_flow, hide_longest
 from structrag.integrations.metadata import CONTEXT_KEY
 from structrag.integrations.offsets import original_span, trimmed, trusted_start
 from structrag.integrations.origins import parent_of, under_titles
+from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import defaults_of, hints_of
 from structrag.model_calls.flow import gather, memoised
 from structrag.model_calls.requests import Flow
@@ -57,8 +58,6 @@ from structrag.text.tokens import TokenCounter, count_tokens
 PARSER_HINTS = hints_of(
     counter="tokenizer",
     length_function="tokenizer",
-    embedding="embed_model",
-    embeddings="embed_model",
 )
 
 
@@ -173,6 +172,8 @@ class StructureNodeParser(NodeParser):
         a name that is no setting."""
         if not isinstance(data, dict):
             return data
+        if "embed_model" in cls.model_fields:
+            data = with_one_embedder(data, "embed_model")
         names = [name for name in data if isinstance(name, str)]
         check_arguments(cls.__name__, names, cls.model_fields, PARSER_HINTS)
         optional = {"callback_manager", "id_func"}

@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from llama_index.core.bridge.pydantic import BaseModel, Field
+from llama_index.core.bridge.pydantic import BaseModel, Field, model_validator
 from llama_index.core.schema import BaseNode
 
 from llama_index_structrag.models import core_embedder, core_model
@@ -16,6 +16,7 @@ from llama_index_structrag.settings import Named
 from structrag.chunks.model_splitter import read_boundary_embedder
 from structrag.errors import InvalidParameter
 from structrag.integrations.metadata import full_notes
+from structrag.integrations.retrievers import with_one_embedder
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
@@ -54,6 +55,14 @@ def checked_cache(cache: Any) -> Cache | None:
 
 class ModelFields(BaseModel):
     """The models of a component and how they are called, as fields."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_names(cls, data: Any) -> Any:
+        """Take other names of `embed_model` as well."""
+        return (
+            with_one_embedder(data, "embed_model") if isinstance(data, dict) else data
+        )
 
     embed_model: EmbedModel = Field(
         default=None,

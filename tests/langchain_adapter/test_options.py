@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,10 +107,10 @@ def test_splitters_that_read_are_taken_without_models_of_their_own(
     )
     assert made.invoke("How is the filter rinsed?")[0].metadata["heading_path"]
     with pytest.raises(
-        InvalidParameter, match="without embeddings and llm in a retriever"
+        InvalidParameter, match="without embedding and llm in a retriever"
     ):
         MultiViewRetriever.from_documents(
-            DOCUMENTS, BagOfWords(), splitter=splitter(embeddings=BagOfWords())
+            DOCUMENTS, BagOfWords(), splitter=splitter(embedding=BagOfWords())
         )
 
 
@@ -132,7 +133,6 @@ def test_a_document_of_the_core_is_told_how_to_become_langchains() -> None:
         (PICTextSplitter, "max_tokens", "Pass chunk_size="),
         (PICTextSplitter.paper, "scoope", "Did you mean 'scope'"),
         (IDMSTextSplitter, "heading_path", "Pass add_context="),
-        (IDMSTextSplitter, "embedding", "Pass embeddings="),
         (HiQATransformer, "table_cell", "Did you mean 'table_cells'"),
         (HiQATransformer.code, "counter", "Pass length_function="),
         (HiQAFormatter, "window_word", "Did you mean 'window_words'"),
@@ -206,5 +206,24 @@ def test_a_compressor_names_the_nearest() -> None:
         UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"
     ):
         EvidenceCompressor(max_token=3)  # type: ignore[call-arg]
-    with pytest.raises(UnknownArgument, match=r"'embeddings'\. Pass embedding="):
-        EvidenceCompressor(embeddings=BagOfWords())  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", ["embedding", "embeddings", "embed_model", "embedder"])
+def test_the_embedding_is_taken_by_any_name(name: str, tmp_path: Path) -> None:
+    model: Any = {name: BagOfWords()}
+    evidence = EvidenceRetriever.from_documents(DOCUMENTS, **model)
+    assert "BagOfWords" in evidence.index.embedder.name
+    evidence.save(tmp_path / "index")
+    assert len(EvidenceRetriever.load(tmp_path / "index", **model).index) == len(
+        DOCUMENTS
+    )
+    texts = [document.page_content for document in DOCUMENTS]
+    assert (
+        "BagOfWords"
+        in MultiViewRetriever.from_texts(texts, **model).index.embedder.name
+    )
+    assert EvidenceCompressor(**model).embedding is model[name]
+    for make in (PICTextSplitter, IDMSTextSplitter, PICTextSplitter.paper):
+        assert make(**model).split_text(texts[0])
+    with pytest.raises(InvalidParameter, match="mean the same"):
+        PICTextSplitter(**({"embedder": 1, "embedding": 2} | model))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,7 +123,6 @@ def test_a_method_of_a_class_counts_tokens() -> None:
     [
         (ContentAwareNodeParser, "chunk_sise", "Did you mean 'chunk_size'"),
         (PICNodeParser, "thresholds_sd", "Did you mean 'threshold_sd'"),
-        (IDMSNodeParser.paper, "embeddings", "Pass embed_model="),
         (HiQANodeParser.code, "max_tokens", "Pass chunk_size="),
     ],
 )
@@ -178,3 +178,19 @@ async def test_what_is_no_document_is_named(given: Any, sentence: str) -> None:
         ContentAwareNodeParser().get_nodes_from_documents(given)
     with pytest.raises(InvalidParameter, match=sentence):
         await ContentAwareNodeParser().aget_nodes_from_documents(given)
+
+
+@pytest.mark.parametrize("name", ["embed_model", "embedding", "embeddings", "embedder"])
+def test_the_embedding_model_is_taken_by_any_name(name: str, tmp_path: Path) -> None:
+    model: Any = {name: HashEmbedding()}
+    evidence = EvidenceRetriever.from_documents(documents(), **model)
+    assert "HashEmbedding" in evidence.index.embedder.name
+    evidence.save(str(tmp_path / "index"))
+    assert len(EvidenceRetriever.load(str(tmp_path / "index"), **model).index) == 2
+    assert EvidencePostprocessor(**model).embed_model is model[name]
+    for make in (PICNodeParser, IDMSNodeParser, PICNodeParser.paper):
+        assert make(**model).embed_model is model[name]
+    with pytest.raises(InvalidParameter, match="mean the same"):
+        MultiViewRetriever.from_documents(
+            documents(), **({"embedder": 1, "embed_model": 2} | model)
+        )

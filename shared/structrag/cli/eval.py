@@ -57,8 +57,8 @@ def eval(
     questions: Annotated[
         Path,
         typer.Option(
-            help="A .jsonl, .json or .csv file of questions with their quotes, answers, spans or "
-            "docs."
+            help="A .jsonl, .json, .csv or .tsv file of questions with their quotes, answers, "
+            "spans or docs."
         ),
     ],
     method: Annotated[

@@ -1,4 +1,4 @@
-"""Labelled questions from a file: JSON Lines, JSON or CSV."""
+"""Labelled questions from a file: JSON Lines, JSON or CSV, as Excel writes it too."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.evaluation.labelled import GoldQuestion
 from structrag.evaluation.measure import Span
 from structrag.evaluation.quotes import QuoteFinder
+from structrag.reading.data.csv import delimiter_of
+from structrag.reading.decoding import decoded
 from structrag.records import Document
 
 FIELDS = {
@@ -44,8 +46,8 @@ def read_questions(
     A single value may stand for a list, and `quote`, `answer`, `doc`, `span` for the plurals.
     Documents are named by id, or by the end of it (`guide.md`, `docs/guide.md`) where that is one
     document's alone. A `.jsonl` file has an object a line, a `.json` file a list of them (or
-    `{"questions": [...]}`), a `.csv` file a row each under these names, with `doc`, `start`, `end`
-    for a span.
+    `{"questions": [...]}`), a `.csv` or `.tsv` file a row each under these names, with `doc`,
+    `start`, `end` for a span; between the cells stand commas, semicolons or tabs.
 
     Raises:
         InvalidParameter: the file cannot be read, or has no question; or a question of it is not
@@ -72,28 +74,36 @@ def read_questions(
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
     """The questions as they stand, each with its place."""
     suffix = path.suffix.lower()
-    if suffix not in {".jsonl", ".json", ".csv"}:
+    if suffix not in _READERS:
         raise InvalidParameter(
-            f"The file of questions must end in .jsonl, .json or .csv; got {str(path)!r}."
+            "The file of questions must end in .jsonl, .json, .csv or .tsv; got "
+            f"{str(path)!r}."
         )
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        text = decoded(path.read_bytes(), path.name).text
+    except (OSError, InvalidDocument) as error:
+        reason = getattr(error, "strerror", None) or "it holds no text"
         raise InvalidParameter(
             f"Cannot read the questions in {str(path)!r}: {reason}."
         ) from error
-    read = {".csv": _csv_records, ".json": _json_records, ".jsonl": _line_records}[
-        suffix
-    ]
-    yield from read(text, path.name)
+    yield from _READERS[suffix](text, path.name)
 
 
 def _csv_records(text: str, name: str) -> Iterator[tuple[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    delimiter, begin = delimiter_of(text, name)
+    reader = csv.DictReader(io.StringIO(text[begin:], newline=""), delimiter=delimiter)
+    columns = [key.strip().casefold() for key in reader.fieldnames or ()]
+    if columns and not {"question", "query"} & set(columns):
+        raise InvalidParameter(
+            f"The first row of {name} must name its columns, 'question' and one of 'quote', "
+            f"'answer', 'span' and 'doc'; got {', '.join(map(repr, columns))}."
+        )
+    reader.fieldnames = columns
+    is_declared = begin > 0
     for row in reader:
         filled = {key: value for key, value in row.items() if key and value}
-        yield f"Line {reader.line_num}", filled
+        if filled:
+            yield f"Line {reader.line_num + is_declared}", filled
 
 
 def _json_records(text: str, name: str) -> Iterator[tuple[str, Any]]:
@@ -111,6 +121,14 @@ def _line_records(text: str, name: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"Line {number}", _parsed(line, f"Line {number} of {name} is")
+
+
+_READERS: Mapping[str, Callable[[str, str], Iterator[tuple[str, Any]]]] = {
+    ".csv": _csv_records,
+    ".tsv": _csv_records,
+    ".json": _json_records,
+    ".jsonl": _line_records,
+}
 
 
 def _parsed(text: str, what: str) -> Any:

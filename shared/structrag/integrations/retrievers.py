@@ -233,6 +233,21 @@ def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
         )
 
 
+# What hosts and the core call the model that embeds.
+EMBEDDER_NAMES = ("embedding", "embeddings", "embed_model", "embedder")
+
+
+def with_one_embedder(options: Mapping[str, Any], own: str) -> dict[str, Any]:
+    """The options with the embedding model under the host's `own` name for it."""
+    others = {name: own for name in EMBEDDER_NAMES if name != own}
+    said = {
+        name: value
+        for name, value in options.items()
+        if name not in EMBEDDER_NAMES or value is not None
+    }
+    return resolve_aliases(said, others)
+
+
 def resolve_aliases(options: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """The options with another name that means the same as its own.
 

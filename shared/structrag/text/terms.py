@@ -91,7 +91,12 @@ _ANY_RUN = regex.compile(
 _MARK_AFTER = re.compile(r"[+#](?<=\w.)")
 _MARK_BEFORE = re.compile(r"\.(?=[^\W\d_])(?<![\w.)\]].)")
 _IS_JOINED = re.compile(r"[-_/.](?<=\w.)(?=\w)")
-_CHARACTER = regex.compile(r"[\p{Han}\p{Hangul}]")
+_MAY_HAVE_ACCENTS = re.compile("[\u00c0-\u03ff\u0450\u0451\u045d\u1e00-\u1fff]")
+_LONG = 100  # characters of words that are not remembered
+# Han and Hangul as they are after folding; `re` is faster on such short runs.
+_CHARACTER = re.compile(
+    "[\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _BETWEEN_PARTS = re.compile(r"(?<=.)(?:[-_/]|\.(?!(?<=\d.)\d))")
 _LEFT_OUT = re.compile(r"(?<=.)[-_/.](?!(?<=\d.)\d)")
 
@@ -115,12 +120,14 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         stop = _stop_set(self.language, self.stopwords)
+        text = fold_signs(text)
         terms = _all_terms(text, stop)
+        has_accents = not text.isascii() and _MAY_HAVE_ACCENTS.search(text)
         if not self.stems or self.language not in STEM_LANGUAGES:
-            return terms if text.isascii() else _without_accents(terms)
+            return _without_accents(terms) if has_accents else terms
         stemmer = _stemmer(self.language)
         stemmed: list[str] = stemmer.stemWords(terms)
-        return stemmed if text.isascii() else _both_stems(terms, stemmed, stemmer)
+        return _both_stems(terms, stemmed, stemmer) if has_accents else stemmed
 
     def to_json(self) -> dict[str, Any]:
         """The settings with the stop words spelled out. So another list, of a later version,
@@ -238,8 +245,7 @@ def _cut(match: Any, parts: bool) -> Iterator[tuple[int, int]]:
 
 
 def _all_terms(text: str, stop: frozenset[str]) -> list[str]:
-    """Terms without stop words, with accents."""
-    text = text.lower() if text.isascii() else fold_signs(text)
+    """The terms of a folded text without stop words, with accents."""
     if text.isascii():
         runs = _ASCII_RUNS
     elif not _NOT_EUROPEAN.search(text):
@@ -275,7 +281,7 @@ def _with_parts(words: list[str], stop: frozenset[str]) -> list[str]:
     keep = terms.append
     for word in words:
         if not word.isalnum():
-            terms += _parts(word, stop)
+            terms += (_parts if len(word) < _LONG else _parts.__wrapped__)(word, stop)
         elif word not in stop:
             keep(word)
     return terms
@@ -308,7 +314,11 @@ def _without_accents(terms: list[str]) -> list[str]:
     return [term if term.isascii() else _plain(term) for term in terms]
 
 
-_plain = lru_cache(maxsize=16384)(without_accents)
+def _plain(term: str) -> str:
+    return _remembered(term) if len(term) < _LONG else without_accents(term)
+
+
+_remembered = lru_cache(maxsize=16384)(without_accents)
 
 
 def _both_stems(terms: list[str], stemmed: list[str], stemmer: Any) -> list[str]:

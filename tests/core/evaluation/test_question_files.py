@@ -35,6 +35,39 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
         assert read_questions(tmp_path / name, DOCUMENTS) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("q.csv", "utf-8-sig"),  # "CSV UTF-8"
+        ("q.csv", "cp1252"),  # "CSV"
+        ("q.csv", "utf-16"),
+        ("q.tsv", "utf-16"),  # "Unicode Text", under its right name
+    ],
+)
+@pytest.mark.parametrize("declared", ["", "sep=;\r\n"])
+def test_questions_come_from_excel(
+    tmp_path: Path, name: str, encoding: str, declared: str
+) -> None:
+    rows = [
+        ["Question", "quote ", "Answer"],
+        ["Wie hält man sie, kurz gesagt, trocken?", '"Keep\nit dry"', ""],
+        ['"Why; and when?"', "dry", ""],
+        ["", "", ""],
+        ["What, then?", "", "dry"],
+    ]
+    is_tabbed = name == "q.tsv"
+    text = "".join(("\t" if is_tabbed else ";").join(row) + "\r\n" for row in rows)
+    text = ("" if is_tabbed else declared) + text
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    read = read_questions(tmp_path / name, DOCUMENTS)
+    assert [question.question for question in read] == [
+        "Wie hält man sie, kurz gesagt, trocken?",
+        "Why; and when?",
+        "What, then?",
+    ]
+    assert all(question.places for question in read)
+
+
 @examples
 def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
     path = tmp_path / "q.jsonl"
@@ -45,7 +78,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
 
 
 def test_a_bad_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match=r"must end in \.jsonl, \.json or \.csv"):
+    with pytest.raises(InvalidParameter, match=r"must end in \.jsonl, .*\.tsv"):
         read_questions(tmp_path / "q.txt", DOCUMENTS)
     with pytest.raises(
         InvalidParameter, match=r"Cannot read the questions in .*No such file"
@@ -55,14 +88,16 @@ def test_a_bad_file_is_named(tmp_path: Path) -> None:
         ("q.jsonl", "\n \n", "There is no question"),
         ("q.json", "[]", "There is no question"),
         ("q.csv", "question,quote\n", "There is no question"),
+        ("q.csv", "Frage;Zitat\na;b\n", "must name its columns.*got 'frage', 'zitat'"),
+        ("q.csv", "a,Keep it dry\n", "The first row of q.csv must name its columns"),
         ("q.json", "{}", "must hold a list of questions"),
         ("q.json", "[", "q.json is not JSON"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(InvalidParameter, match=sentence):
             read_questions(tmp_path / name, DOCUMENTS)
-    (tmp_path / "q.jsonl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidParameter, match="it is not UTF-8"):
+    (tmp_path / "q.jsonl").write_bytes(b"a\0b")
+    with pytest.raises(InvalidParameter, match="it holds no text"):
         read_questions(tmp_path / "q.jsonl", DOCUMENTS)
 
 

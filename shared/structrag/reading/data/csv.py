@@ -34,11 +34,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         InvalidDocument: It is no text.
     """
     text = decoded(data, name).text.replace("\0", "")
-    declared = _DECLARED.match(text)
-    if declared:
-        delimiter, text = declared[1], text[declared.end() :]
-    else:
-        delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else _found(text)
+    delimiter, begin = delimiter_of(text, name)
+    text = text[begin:]
     unsure = []
     try:
         rows = _rows(text, delimiter, strict=True)
@@ -55,6 +52,20 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     first = next((i for i, row in enumerate(rows) if any(map(str.strip, row))), 0)
     placed.table(rows[first:], labels[first:])
     return placed.draft(uncertain=unsure)
+
+
+def delimiter_of(text: str, name: str = "") -> tuple[str, int]:
+    """What stands between the cells of a table as text, and where its first row begins.
+
+    Example:
+        >>> delimiter_of("sep=;\\npart;price\\n"), delimiter_of("part,price\\n")
+        ((';', 6), (',', 0))
+    """
+    declared = _DECLARED.match(text)
+    if declared:
+        return declared[1], declared.end()
+    is_tabbed = name.lower().endswith((".tsv", ".tab"))
+    return "\t" if is_tabbed else _found(text), 0
 
 
 def _rows(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, filterfalse, islice, pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -71,6 +71,7 @@ from structrag.text.terms import tokenizer_for
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+LONGEST_END = 2000  # characters of a question that are read at either end
 VERSION = 5  # of what records hold: raised when the same document gives others
 
 
@@ -509,24 +510,19 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         reader = PassageReader(
             pool.documents, pool.corpus, self.read_options, self.context
         )
-        units: list[int] = ranking.units.tolist()
-        best = iter(units)
-        if not limits.has_headings:
-            best = filterfalse(reader.is_heading, units)
-        first = next(best, None)
-        if first is None:  # there are headings alone
-            first, *units = units
-            best = iter(units)
         passages = pack(
             pool.corpus,
-            islice(chain([first], best), limits.units),
+            islice(reader.by_worth(ranking), limits.units),
             reader.tokens,
             max_tokens=limits.max_tokens,
             k=limits.k,
             joins=reader.joins if limits.joins else _never,
+            ends=reader.ends,
         )
         if not passages and limits.max_tokens is not None:
-            return reader.cut(first, ranking, limits.max_tokens)
+            return reader.cut(
+                next(reader.by_worth(ranking)), ranking, limits.max_tokens
+            )
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken
@@ -538,7 +534,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         vectors, if it is fitted."""
         requests: list[Request] = []
         if self.token_encoder is not None:
-            requests.append(EmbedTokens((query,), self.token_encoder, query=True))
+            ends = _ends(query)
+            requests.append(EmbedTokens((ends,), self.token_encoder, query=True))
         if self.embedder is not None:
             requests.append(Embed((query,), query=True, embedder=fitted_embedder))
         answers = list((yield requests))
@@ -546,8 +543,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             return Question(query, answers[0][0])
         (tokens,) = answers[0]
         vector = tokens.vector if self.embedder is None else answers[1][0]
-        words = is_word(query, tokens.spans)
+        words = is_word(_ends(query), tokens.spans)
         return Question(query, vector, tokens.vectors[words], tokens.ids[words])
+
+
+def _ends(query: str) -> str:
+    """The beginning and the end of a long question, which is mostly a text that was pasted. Its
+    stems are all counted."""
+    if len(query) <= 2 * LONGEST_END:
+        return query
+    return f"{query[:LONGEST_END]}\n{query[-LONGEST_END:]}"
 
 
 def _never(_: int) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from structrag.text.stems import stem_keys, stems
 BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
+MOST_TERMS = 256  # of a question: of more the rarest that there are
 SAMPLE = 64  # atoms that show the range of matches beside the shortlist's
 # What each part adds: with tokens matched, and by itself (the first stage).
 MATCHED = {
@@ -190,7 +191,7 @@ def stem_scores(
 ) -> tuple[list[FloatArray], FloatArray]:
     """BM25 of a question for each of `pool.summed`. With the share of its stems that stands in the
     titles."""
-    counts = Counter(stems(text, language=language))
+    counts = _rarest(Counter(stems(text, language=language)), frequencies)
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
     titles, weight_of_all = np.zeros(len(pool)), 0.0
@@ -212,6 +213,16 @@ def stem_scores(
     return scores, titles / weight_of_all if weight_of_all else titles
 
 
+def _rarest(counts: Counter[str], frequencies: Frequencies) -> Counter[str]:
+    """The stems of a question that fewest pieces hold, in their order."""
+    if len(counts) <= MOST_TERMS:
+        return counts
+    held = np.array([frequencies.stems[stem] for stem in counts])
+    chosen = np.lexsort((held, held == 0))[:MOST_TERMS]
+    names = list(counts)
+    return Counter({names[i]: counts[names[i]] for i in sorted(chosen.tolist())})
+
+
 def _matched(
     pool: Corpus,
     question: Question,
@@ -223,6 +234,12 @@ def _matched(
     matches is that of the chosen atoms and of a sample of all."""
     units = np.union1d(chosen, best_of_sample(pool.sampled, SAMPLE))
     weights = token_weights(frequencies)
+    if len(weights) > MOST_TERMS:
+        assert question.tokens is not None  # noqa: S101
+        by_weight = np.lexsort((-weights, frequencies.tokens == 0))
+        heaviest = np.sort(by_weight[:MOST_TERMS])
+        question = replace(question, tokens=question.tokens[heaviest])
+        weights = weights[heaviest] / weights[heaviest].sum()
     matches = token_scores(pool, question, quantiser, units, weights)
     scores = np.zeros(len(pool))
     scores[units] = np.mean([minmax(one, constant=0) for one in matches], axis=0)

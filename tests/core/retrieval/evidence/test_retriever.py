@@ -585,3 +585,13 @@ def test_token_vectors_of_another_length_are_refused() -> None:
         InvalidAnswer, match=r"token vectors .* must have 32 dimensions"
     ):
         retriever.search("blue pump")
+
+
+def test_of_a_long_question_the_ends_are_read_and_the_rarest_words_matched() -> None:
+    model = HashTokens()
+    pasted = " ".join(f"word{i % 700} of the page" for i in range(1500))
+    (hit, *_) = made(model).search(f"Which pump leaks? {pasted} Is its seal worn?", 1)
+    assert "The blue pump leaks." in hit.chunk.text
+    assert len(model.passes[-1][0]) < 5_000
+    (hit, *_) = made().search(f"{pasted} fish {pasted}", 1)  # stems count anywhere
+    assert "fish" in hit.chunk.text
