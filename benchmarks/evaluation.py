@@ -99,6 +99,11 @@ RESULTS_IN_ORDER = (
     Result("Splitters of code", "code_splitters.md", "code_splitters.py"),
     Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
     Result("Speed", "speed.md", "speed.py"),
+    Result(
+        "Stores, loaders and elements of others",
+        "integrations.md",
+        "integrations/stores.py",
+    ),
     Result("Many files into one index", "ingestion.md", "ingestion.py"),
     Result("Faster ways to run one encoder", "embedding.md", "embedding.py"),
     Result(

@@ -16,7 +16,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -53,6 +53,7 @@ from structrag.evaluation import (
 from structrag.evaluation.measure import Span, spans_of
 from structrag.model_calls.requests import Flow, TokenVectors
 from structrag.reading.settings import ReadOptions
+from structrag.records import Chunk
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Question
 from structrag.text.tokens import TokenCounter
@@ -89,6 +90,8 @@ READING = (
     "bootstrap samples of the questions, drawn within each set; those of differences are paired. "
     "The design was chosen on samples of these sets, so the figures flatter it somewhat."
 )
+SHOWN = 1000  # tokens within which passages are counted
+SENTENCE = 12  # tokens below which a passage is less than a sentence
 Search = Callable[[Asked], dict[int, float]]  # recall in [0, 1] by budget
 
 
@@ -147,6 +150,8 @@ class Setting:
     encoder: KeptTokens
     counter: TokenCounter
     measure: SpanMeasure
+    # Tokens of each passage that a question was given within 1,000, and whether it is a fragment.
+    given: list[list[tuple[int, bool]]] = field(default_factory=list)
 
     def where(self, question: Asked) -> dict[str, str] | None:
         """The document that a question is about; None where that is the question."""
@@ -256,12 +261,20 @@ def evidence(
         for budget in BUDGETS:
             where = setting.where(asked)
             hits = retriever.search(asked.question, k, where=where, max_tokens=budget)
+            if budget == SHOWN:
+                setting.given.append([passage(hit.chunk) for hit in hits])
             spans = spans_of([hit.chunk for hit in hits])
             value = span_recall(asked.gold, spans, setting.measure, mode=asked.mode)
             recall[budget] = value or 0.0
         return recall
 
     return search
+
+
+def passage(chunk: Chunk) -> tuple[int, bool]:
+    """Its tokens, and whether it is a fragment: below a sentence, or ending with a colon."""
+    is_lead = chunk.text.rstrip().rstrip("*_").endswith((":", "："))
+    return chunk.n_tokens, chunk.n_tokens < SENTENCE or is_lead
 
 
 ROWS: Mapping[str, Callable[[Setting], Search]] = {
@@ -289,6 +302,7 @@ def measured(
     searching = (process_time() - began_searching) / len(one.dataset.questions)
     return {
         "recall": recall,
+        "given": setting.given,
         "indexing": round(indexing, 1),
         "searching": round(searching, 4),
     }
@@ -331,6 +345,12 @@ def page(about: Mapping[str, str], values: Values) -> str:
         f"## Against {BASE}, within 1,000 tokens, set by set",
         against_base(values),
     ]
+    parts += [
+        "## Passages within 1,000 tokens",
+        "How many a question is given, the tokens of the median one, and the share that is a "
+        f"fragment: below {SENTENCE} tokens, or ending with a colon.",
+        passages(values),
+    ]
     if {UNMATCHED, EVIDENCE} <= set(_rows(values)):
         parts += ["## What matching tokens adds to the first stage", added(values)]
     return "\n\n".join(parts) + "\n"
@@ -349,6 +369,25 @@ def added(values: Values) -> str:
         cells = [shown(mean_of_sets([group])) for group in groups]
         rows.append([f"{budget:,}", *cells, shown(mean_of_sets(groups))])
     return markdown_table(["", *values, "mean"], rows, labels=1)
+
+
+def passages(values: Values) -> str:
+    """How many passages a question is given, how long they are, and how many are fragments."""
+    rows = []
+    for name in _rows(values):
+        cells = []
+        for of_set in values.values():
+            given = of_set[name].get("given") or []
+            flat = [one for of_question in given for one in of_question]
+            if flat:
+                tokens, are_fragments = zip(*flat, strict=True)
+                cells.append(
+                    f"{len(flat) / len(given):.1f} of {np.median(tokens):.0f}, "
+                    f"{100 * np.mean(are_fragments):.1f} %"
+                )
+        if cells:
+            rows.append([name, *cells])
+    return markdown_table(["", *values], rows, labels=1)
 
 
 def means(values: Values) -> str:

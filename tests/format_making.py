@@ -1,4 +1,4 @@
-"""Office files of a few lines, for the cases in `tests/fixtures/formats/cases`.
+"""The cases in `tests/fixtures/formats/cases`, and office files of a few lines.
 
 A line that begins with `<` is XML of the main part; other lines are short for XML, as each maker
 says. A line `## NAME` begins another part of the package.
@@ -8,8 +8,30 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from html import escape
+from pathlib import Path
+from typing import NamedTuple
 from zipfile import ZipFile
+
+FOLDER = Path(__file__).parent / "fixtures" / "formats" / "cases"
+
+
+class Case(NamedTuple):
+    format: str
+    name: str
+    source: str
+    expected: str
+
+
+def cases() -> Iterator[Case]:
+    for path in sorted(FOLDER.glob("*.txt")):
+        _, *parts = f"\n{path.read_text(encoding='utf-8')}".split("\n>>>> ")
+        for part in parts:
+            name, _, rest = part.partition("\n")
+            source, _, expected = f"{rest}\n".partition("<<<<\n")
+            yield Case(path.stem, name, source, expected.strip("\n"))
+
 
 _OOXML = "http://schemas.openxmlformats.org"
 _RELATIONS = f"{_OOXML}/officeDocument/2006/relationships"

@@ -99,7 +99,10 @@ def own_shapes(pattern: Pattern) -> Iterator[Shape]:
         # Sets in sets, which `re` does not know, are read as one.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            tree = parser.parse(_as_re(pattern.pattern))
+            try:
+                tree = parser.parse(_as_re(pattern.pattern))
+            except re.error:  # it is not enough like one of `re`
+                return
     else:
         tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
     shapes = {}

@@ -5,8 +5,9 @@ python benchmarks/integrations/elements.py
 Unstructured reads its example pages of HTML, and a Word file and slides that are written here;
 `from_unstructured` makes one document of each. Both frameworks cut it and answer a question from
 it. No model of ours is needed, Unstructured fetches one of spaCy's when it is first used.
-docs/loaders.md shows the table, and tests/benchmarks/test_integrations.py compares it with what
-comes out. `pip install 'unstructured[docx,pptx]'` beside the extras `langchain` and `llama-index`.
+benchmarks/results/integrations.md holds the table, and
+tests/benchmarks/test_integrations.py compares it with what comes out.
+`pip install 'unstructured[docx,pptx]'` beside the extras `langchain` and `llama-index`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ python benchmarks/integrations/loaders.py
 
 Each loader reads a long file with ten headings as Markdown, HTML and PDF, and our splitter or node
 parser cuts what comes. A loader whose package is not installed is left out and named.
-docs/loaders.md shows the table, and tests/benchmarks/test_integrations.py compares it with what
-comes out.
+benchmarks/results/integrations.md holds the table, and
+tests/benchmarks/test_integrations.py compares it with what comes out.
 `pip install -e '.[langchain,llama-index,pdf]' reportlab pypdf langchain-community beautifulsoup4
 lxml llama-index-readers-file` has all.
 """

@@ -5,8 +5,8 @@ python benchmarks/integrations/stores.py
 Documents are mixed: without headings, HTML, Markdown with a long table. They go into each store
 through its own `from_documents` (or its index), twice in a row, and the store keeps a retriever's
 views. A store whose package is not installed is left out and named; the extra `stores` has all but
-one. No model is needed. docs/howto.md shows the tables, and tests/benchmarks/test_integrations.py
-compares them with what comes out.
+one. No model is needed. benchmarks/results/integrations.md holds the tables, and
+tests/benchmarks/test_integrations.py compares them with what comes out.
 """
 
 from __future__ import annotations

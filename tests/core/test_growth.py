@@ -24,6 +24,9 @@ if not os.environ.get("STRUCTRAG_GROWTH"):
 # Patterns of texts whose length something else bounds, and what bounds it.
 BOUNDED = {
     "structrag.reading.plain._SENTENCE": "is searched in 400 characters of a line",
+    "structrag.reading.markup.code._FUNCTION": "is matched with the names of a grammar",
+    "structrag.reading.markup.code._NESTING": "is matched with the names of a grammar",
+    "structrag.text.sentences._ENDING": "is searched in 32 characters",
     "structrag.reading.plain_titles._TITLE_END": "is searched in the 200 characters of a title",
 }
 # Every pattern and reader over every shape takes long; `make torture` tries them at random.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torture import (
     documents,
+    formats,
     full_volume,
     growth_of_time,
     kills,
@@ -17,6 +18,7 @@ ALL = [
     module.PROMISE
     for module in (
         documents,
+        formats,
         growth_of_time,
         kills,
         savers,

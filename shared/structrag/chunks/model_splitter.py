@@ -17,7 +17,7 @@ from structrag.model_calls.flow import (
     map_requests,
     record_failures,
 )
-from structrag.model_calls.requests import Embed, Failed, Flow, Request
+from structrag.model_calls.requests import Embed, Failed, Flow, Progress, Request
 from structrag.model_calls.runner import Runner
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
@@ -134,11 +134,14 @@ class ReadingSplitter:
         return gather([counted_flow(one, runner) for one in flow])
 
 
-def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
+def runner_for(
+    embedder: Any = None, llm: Any = None, progress: Progress | None = None
+) -> Runner:
     """A runner with these models."""
     return Runner(
         embedder=None if embedder is None else as_embedder(embedder),
         llm=as_language_model(llm),
+        progress=progress,
     )
 
 

@@ -91,7 +91,7 @@ def mean_vectors_flow(
         of_unit = windows_of(unit_text(text, unit))
         windows += of_unit
         counts.append(len(of_unit))
-    rows = yield from ask(Embed(tuple(windows)))
+    rows = yield from ask(Embed(tuple(windows), of="sentences"))
     vectors = pooled(rows, counts)
     tokens = [unit.tokens for unit in units]
     starts = [unit.start for unit in units]

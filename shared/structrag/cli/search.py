@@ -12,6 +12,7 @@ import typer
 from structrag.cli import engine_index
 from structrag.cli.index_folder import METHODS, IndexFolder, empty_index, search_index
 from structrag.cli.options import (
+    STORE,
     AsJson,
     Embedder,
     Format,
@@ -32,7 +33,7 @@ def search(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents, or folders of documents; none: those in --index."
+            help="Documents, or folders of documents; none: those in --store."
         ),
     ] = None,
     query: Annotated[str, typer.Option("-q", "--query", help="What to look for.")] = "",
@@ -48,8 +49,9 @@ def search(
     index: Annotated[
         str,
         typer.Option(
+            *STORE,
             help="A folder that keeps the index: the next search reads only changed files; or a "
-            "store such as lancedb:FOLDER that `index` has filled."
+            "store such as lancedb:FOLDER that `index` has filled.",
         ),
     ] = "",
     cache: Annotated[
@@ -69,7 +71,7 @@ def search(
         )
     if not paths and not index:
         raise InvalidParameter(
-            "Name files or folders to search, or an --index that was kept."
+            "Name files or folders to search, or a --store that was kept."
         )
     in_engine = engine_of(index) is not None
     if paths and in_engine:

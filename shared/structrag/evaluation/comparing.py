@@ -163,7 +163,7 @@ def _measured(
     progress: Progress | None,
 ) -> tuple[MethodReport, Chunks]:
     """The chunks of one splitter, and what they are like."""
-    runner = runner_for(embedder)
+    runner = runner_for(embedder, progress=progress)
     chunks: dict[str, Sequence[Chunk]] = {}
     embedded = 0
     seconds = 0.0

@@ -159,7 +159,7 @@ def evaluate(
     for name, splitter in splitters.items():
         rankings: Sequence[RankedSpans | PassageRanking]
         if isinstance(splitter, Passages):
-            retriever = splitter.retriever([], model)
+            retriever = splitter.retriever([], model, progress)
             n_chunks = retriever.add(documents).chunks
             rankings = search_passages(
                 retriever, asked, depths=depths, budgets=budgets, progress=progress
@@ -204,7 +204,7 @@ def _split(
     embedder: Any,
     progress: Progress | None,
 ) -> Chunks:
-    runner = runner_for(embedder)
+    runner = runner_for(embedder, progress=progress)
     return {
         document.id: split_counted(splitter, document, runner)[0]
         for document in counted(progress, name, documents)

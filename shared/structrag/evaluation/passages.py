@@ -29,10 +29,14 @@ class Passages:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def retriever(
-        self, documents: Sequence[Document], embedder: Any
+        self,
+        documents: Sequence[Document],
+        embedder: Any,
+        progress: Progress | None = None,
     ) -> EvidenceRetriever:
         """A retriever that holds the documents."""
-        return EvidenceRetriever.from_documents(documents, embedder, **self.options)
+        options: Any = {"progress": progress, **self.options}
+        return EvidenceRetriever.from_documents(documents, embedder, **options)
 
 
 class PassageRanking:

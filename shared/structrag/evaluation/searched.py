@@ -81,9 +81,15 @@ def search_all(
         chunks: What is indexed. A document may have none.
         embedder: What `as_embedder` takes. None: LSA.
         views: Which views of the chunks are searched.
-        progress: Called as ("questions", done, questions).
+        progress: Called as (what, done, total) while documents are indexed, then as ("questions",
+            done, questions).
     """
-    index = Index(embedder=embedder, splitter=GivenChunks(chunks), views=views)
+    index = Index(
+        embedder=embedder,
+        splitter=GivenChunks(chunks),
+        views=views,
+        progress=progress,
+    )
     index.add(documents)
     sizes = [chunk.n_tokens for chunk in chain.from_iterable(chunks.values())]
     # Twice as many as fill the budget on average.

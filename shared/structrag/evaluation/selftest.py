@@ -146,7 +146,7 @@ def selftest_scores(
     if isinstance(chunks, Passages):
         left = withheld_documents(documents, test.withheld)
         rankings = search_passages(
-            chunks.retriever(left, embedder),
+            chunks.retriever(left, embedder, progress),
             asked,
             budgets=[test.budget],
             progress=progress,

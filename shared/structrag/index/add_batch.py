@@ -446,7 +446,7 @@ def _vectors_flow(
         windows_of(one.views.texts, how, raw=one.vectors is None) for one in read
     ]
     texts = [text for by_view in windows for text in texts_of(by_view)]
-    matrix = yield from ask(Embed(tuple(texts)))
+    matrix = yield from ask(Embed(tuple(texts), of="chunks"))
     embedded = []
     first = 0
     for one, by_view in zip(read, windows, strict=True):

@@ -27,7 +27,7 @@ from structrag.records import Document
 from structrag.text.plurals import pluralise
 
 MOST_NAMES = 5  # of files left out for one reason; the others are a number
-_OTHER_KIND = "no Markdown, HTML, text or PDF"
+_OTHER_KIND = "of a format that is not read"
 _OFFICE = "read by docling or Unstructured, whose documents from_docling and from_unstructured take"
 
 

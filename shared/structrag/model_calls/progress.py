@@ -47,26 +47,32 @@ class ProgressLine:
 
     Example:
         >>> line = ProgressLine()
-        >>> line("documents", 32, 400)
-        >>> line("embedding", 64, 180)  # a terminal shows "documents: 32 of 400, embedding: ..."
+        >>> line("documents", 0, 400)
+        >>> line("embedding chunks", 64, 180)
+        >>> line("documents", 32, 400)  # before, a terminal showed both stages
     """
 
     says_ends = True  # where no line is written over
 
     def __init__(self) -> None:
-        self.outer: str = ""  # how far the documents are, while they are
+        # The stages that others are steps of, each with how far it is.
+        self.outer: dict[str, str] = {}
         self.stage: str = ""
         self.since: float = 0.0  # when the stage began, or its last line was written
         self.width: int = 0  # of the line that will be written over
 
     def __call__(self, what: str, done: int, total: int) -> None:
+        """A stage that is told before anything of it is done has the others as its steps."""
         line, is_last = f"{what}: {done:,} of {total:,}", done >= total
-        if what == DOCUMENTS:
-            self.outer = "" if is_last else line
-        elif self.outer:
-            self.show(f"{self.outer}, {line}", DOCUMENTS, is_last=False)
-            return
-        self.show(line, what, is_last=is_last)
+        is_outer = done == 0 or what in self.outer
+        while what in self.outer:  # its steps have ended with it
+            self.outer.popitem()
+        shown = ", ".join([*self.outer.values(), line])
+        stage = next(iter(self.outer), what)
+        is_last = is_last and not self.outer
+        if is_outer and done < total:
+            self.outer[what] = line
+        self.show(shown, stage, is_last=is_last)
 
     def show(self, line: str, stage: str, *, is_last: bool) -> None:
         """Show a line of a stage; the last one stays."""
@@ -109,13 +115,16 @@ def _write(text: str) -> None:
 def counted(
     progress: Callable[[str, int, int], object] | None, what: str, items: Sequence[T]
 ) -> Iterator[T]:
-    """The items. `progress` is told after each how many are done with.
+    """The items. `progress` is told before the first and after each how many are done with.
 
     Example:
         >>> list(counted(lambda *told: print(told), "files", ["a.md"]))
+        ('files', 0, 1)
         ('files', 1, 1)
         ['a.md']
     """
+    if progress is not None and items:
+        progress(what, 0, len(items))
     for number, item in enumerate(items, start=1):
         yield item
         if progress is not None:

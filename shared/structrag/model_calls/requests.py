@@ -48,11 +48,12 @@ class Embed:
     query: bool = False  # with the model's query prompt instead of its document prompt
     # None: the runner's own
     embedder: Embedder | None = field(default=None, hash=False)
+    of: str = "texts"  # what they are, as `progress` is told
 
     @property
-    def kind(self) -> tuple[bool, object]:
+    def kind(self) -> tuple[object, ...]:
         """Equal for requests whose texts can be embedded together."""
-        return self.query, id(self.embedder)
+        return self.query, id(self.embedder), self.of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class EmbedTokens:
     texts: tuple[str, ...]
     encoder: TokenEncoder = field(hash=False)
     query: bool = False  # with the model's query prompt instead of its document prompt
+    of: ClassVar[str] = "passages"
 
     @property
     def kind(self) -> object:

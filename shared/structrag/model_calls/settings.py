@@ -36,8 +36,9 @@ class CallSettings:
         max_concurrency: Most language-model calls in flight.
         max_calls: Most language-model calls in all. Those are made, and the next one raises
             BudgetExceeded. None: no limit.
-        progress: Called with (what, done, total) as work is done, and of several documents with
-            ("documents", done, total); True: a line on standard error.
+        progress: Called with (what, done, total) as work is done, such as ("embedding chunks", 64,
+            900), and of several documents with ("documents", done, total). A stage that is told
+            with 0 done has the others as its steps. True: a line on standard error.
         timeout: Most seconds of one call of a language model, an embedder or a scorer. A language
             model's call that takes longer has failed, as one that raised; of the others it raises
             TimedOut. A call that is awaited is cancelled. The thread of one that is not cannot be

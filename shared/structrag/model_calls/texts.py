@@ -26,7 +26,6 @@ from structrag.text.arrays import Array
 from structrag.text.tokens import count_tokens
 
 NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
-EMBEDDING, SCORING = "embedding", "scoring"  # what `progress` is told
 
 
 def batches_of(texts: Sequence[T], size: int) -> list[list[T]]:
@@ -140,7 +139,6 @@ class TextWork:
 
     role: ClassVar[str] = "token encoder"
     method: ClassVar[str] = "embed_tokens"
-    stage: ClassVar[str] = EMBEDDING
 
     def __init__(
         self,
@@ -165,6 +163,11 @@ class TextWork:
             self.values = {t: value for t, value in held.items() if value is not None}
             usage.cache_hits += len(self.values)
         self.missing = [text for text in texts if text not in self.values]
+
+    @property
+    def stage(self) -> str:
+        """What `progress` is told."""
+        return f"embedding {self.request.of}"
 
     def may_keep(self) -> bool:
         """Whether answers may be kept in a cache."""
@@ -256,7 +259,7 @@ class ScoreWork(TextWork):
 
     role = "scorer"
     method = "score"
-    stage = SCORING
+    stage = "scoring"
 
     def may_keep(self) -> bool:
         return True

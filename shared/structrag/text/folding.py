@@ -36,7 +36,9 @@ _SIGNS = re.compile(f"[{UNSEEN}{_ACCENTS}{_DASHES}{_APOSTROPHES}\u266f]")
 _IS_DASH = re.compile(f"[{_DASHES}]")
 _IS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 _IS_UNSEEN = re.compile(f"[{UNSEEN}]")
-_CLUSTER = regex.compile(r"\X")
+# `\X` alone takes quadratic time in a row of flags.
+_FLAG = r"[\U0001F1E6-\U0001F1FF]{2}[\p{M}\u200d]*"
+_CLUSTER = regex.compile(rf"{_FLAG}|\X")
 # Letters that Unicode does not take apart, and Cyrillic ones whose accent most texts leave out.
 _PLAIN = {
     "æ": "ae",

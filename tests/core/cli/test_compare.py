@@ -123,7 +123,4 @@ def test_a_folder_without_documents_is_said(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     code, _, err = run(capsys, "compare", tmp_path)
-    assert (
-        code == 2
-        and f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r}." in err
-    )
+    assert code == 2 and f"There is no file to read in {str(tmp_path)!r}. PDF" in err

@@ -46,7 +46,7 @@ def test_without_a_model_vectors_are_made_once(
     command: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    place = ("--index", folder.parent / "index", "--method", method)
+    place = ("--store", folder.parent / "index", "--method", method)
     if command == "search":
         assert run(capsys, "search", folder, *place, "-q", "rinse the filter")[0] == 0
     else:

@@ -125,7 +125,7 @@ async def test_async_gives_the_same() -> None:
 def test_progress_is_told_by_window() -> None:
     seen: list[tuple[str, int, int]] = []
     small(core_of, progress=lambda *step: seen.append(step)).format(numbered(2 * W + 1))
-    assert seen == [("formatting", 1, 3), ("formatting", 2, 3), ("formatting", 3, 3)]
+    assert seen == [("formatting", number, 3) for number in range(4)]
 
 
 def test_markdown_is_kept_and_html_written_by_its_layout() -> None:

@@ -264,7 +264,7 @@ def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) 
     index.add([document(1)])
     assert ("asking the language model", 4, 4) in told
     assert told[-1] == (
-        "embedding",
+        "embedding chunks",
         5,
         5,
     )  # four different texts, and one for the keywords that are all the same

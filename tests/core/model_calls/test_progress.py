@@ -63,3 +63,28 @@ def test_what_is_said_in_between_takes_the_place_of_the_line(
     assert capsys.readouterr().err == (
         f"before\n{shown}\r{' ' * len(shown)}\rbetween\nafter\n"
     )
+
+
+def test_steps_are_shown_behind_the_stage_that_they_are_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    line = ProgressLine()
+    for told in (
+        ("pic", 0, 1),
+        ("embedding sentences", 64, 64),
+        ("documents", 0, 2),
+        ("embedding chunks", 9, 9),
+        ("documents", 2, 2),
+        ("pic", 1, 1),
+    ):
+        line(*told)
+    shown = capsys.readouterr().err.rstrip("\n").split("\r")
+    assert [one.strip() for one in shown] == [
+        "pic: 0 of 1",
+        "pic: 0 of 1, embedding sentences: 64 of 64",
+        "pic: 0 of 1, documents: 0 of 2",
+        "pic: 0 of 1, documents: 0 of 2, embedding chunks: 9 of 9",
+        "pic: 0 of 1, documents: 2 of 2",
+        "pic: 1 of 1",
+    ]

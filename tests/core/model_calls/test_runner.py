@@ -372,7 +372,7 @@ def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:
     (tokens,) = drive(runner, call_settings())
     assert [len(one.ids) for one in tokens] == [2, 1, 1]
     assert encoder.passes == [("one two", "three"), ("four",)]
-    assert runner.usage.embedded == 3 and shown[-1] == ("embedding", 3, 3)
+    assert runner.usage.embedded == 3 and shown[-1] == ("embedding passages", 3, 3)
 
 
 def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None:

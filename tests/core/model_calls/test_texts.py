@@ -170,7 +170,7 @@ def test_what_is_instant_or_has_no_name_is_not_kept() -> None:
         progress=lambda *x: told.append(x),
     )
     runner.run(scores(Embed(tuple("abcdef"))))
-    assert told == [("embedding", 6, 6)]  # in one batch
+    assert told == [("embedding texts", 6, 6)]  # in one batch
     nameless = HashEmbedder(name=unnamed(object(), "lambda"))
     with pytest.warns(UserWarning, match="cache keeps nothing"):
         embedded(nameless, Embed(("text",)), cache)

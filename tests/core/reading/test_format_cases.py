@@ -9,35 +9,15 @@ format: its Markdown, then `@title:`, `@places:` (their labels), `@removed:` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import format_making
 import pytest
+from format_making import Case, cases
 
 from structrag.reading.drafts import Draft
 from structrag.reading.formats import format_named
 from structrag.reading.markdown import markdown_headings
-
-FOLDER = Path(__file__).parents[2] / "fixtures" / "formats" / "cases"
-
-
-class Case(NamedTuple):
-    format: str
-    name: str
-    source: str
-    expected: str
-
-
-def cases() -> Iterator[Case]:
-    for path in sorted(FOLDER.glob("*.txt")):
-        _, *parts = f"\n{path.read_text(encoding='utf-8')}".split("\n>>>> ")
-        for part in parts:
-            name, _, rest = part.partition("\n")
-            source, _, expected = f"{rest}\n".partition("<<<<\n")
-            yield Case(path.stem, name, source, expected.strip("\n"))
-
 
 CASES = list(cases())
 

@@ -152,7 +152,7 @@ class SentenceMargins:
                 self.texts, self.window, self.scopes, language=self.language
             )
         if self.values is None:
-            vectors = yield from ask(Embed(tuple(self.texts)))
+            vectors = yield from ask(Embed(tuple(self.texts), of="sentences"))
             self.values = similarity_margins(vectors, self.window, self.scopes)
         return self.values
 

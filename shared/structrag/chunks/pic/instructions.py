@@ -224,11 +224,11 @@ def _embed(
     texts = tuple(chain.from_iterable(unit_windows))
     asked = tuple(chain.from_iterable(query_windows))
     if as_query:
-        requests = [Embed(texts)] if texts else []
+        requests = [Embed(texts, of="sentences")] if texts else []
         requests += [Embed(asked, query=True)] if queries else []
     else:
         # Together, since LSA is fitted to the texts of a request.
-        requests = [Embed(texts + asked)] if texts + asked else []
+        requests = [Embed(texts + asked, of="sentences")] if texts + asked else []
     answers = list((yield requests)) if requests else []
     rows = answers[0][: len(texts)] if texts else np.zeros((0, 1))
     vectors = pooled(rows, list(map(len, unit_windows)))

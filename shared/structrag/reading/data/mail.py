@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import re
 from dataclasses import replace
 from email.message import EmailMessage
 from email.policy import default
@@ -16,6 +17,11 @@ from structrag.reading.html.reader import read_html
 from structrag.reading.office.package import refuse
 from structrag.records import Layout
 
+# The standard library compares each line with the boundaries of all parts that are open.
+_MULTIPART = re.compile(
+    rb"^content-type:[ \t]*multipart/", re.IGNORECASE | re.MULTILINE
+)
+_MOST_MULTIPARTS = 200
 _PLAIN = "text/plain"
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
@@ -63,6 +69,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
 
 
 def _parsed(data: bytes, name: str) -> EmailMessage:
+    if len(_MULTIPART.findall(data)) > _MOST_MULTIPARTS:
+        refuse(name, "it has far too many parts in parts. Save the message again.")
     try:
         message = email.message_from_bytes(data, policy=default)
     except RecursionError:

@@ -12,7 +12,7 @@ from structrag.reading.escaping import escaped_lines, fenced, heading_line
 from structrag.reading.office.package import refuse
 from structrag.text.plurals import pluralise
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _IMAGES = ("png", "jpeg", "svg", "pdf")  # keys of nbformat 3

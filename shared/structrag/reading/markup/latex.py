@@ -85,7 +85,7 @@ _COMBINING = dict(
 )
 _COMMAND = re.compile(r"\\(?:([A-Za-z@]+)\*?[ \t]*|(.))", re.DOTALL)
 # Of mathematics: a name that takes no group is read (`Spec k`), fonts and sizes are not.
-_MATH_TEXT = re.compile(r"\$[^$]*\$|\\\([^$]*?\\\)")
+_MATH_TEXT = re.compile(r"\$[^$]{0,500}\$|\\\([^$]{0,500}?\\\)")
 _NAMED = re.compile(
     r"\\(?!math|text|left|right|display|limits|rm\b|bf\b|it\b|cal\b)"
     r"([A-Za-z]+)(?![A-Za-z{])[ \t]*"

@@ -7,6 +7,7 @@ indented, literal, a table or the content of a directive holds no titles.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from unicodedata import combining, east_asian_width
 
@@ -141,8 +142,8 @@ def _ruled(lines: Lines, i: int) -> Element | None:
     return Element(i + 3, title=_tidy(title), style=rule[0] * 2)
 
 
-def _is_item(lines: Lines, item: re.Pattern[str], i: int) -> bool:
-    return bool(item.match(lines[i].text))
+def _is_item(lines: Lines, begins: Callable[[str], object], i: int) -> bool:
+    return bool(begins(lines[i].text))
 
 
 def _is_numbered(lines: Lines, i: int) -> bool:
@@ -159,9 +160,9 @@ def _marked(lines: Lines, i: int, line: str) -> Element | None:
         return _explicit(lines, i)
     if line.startswith(">>>"):
         return code(i, paragraph(lines, i))
-    for item in (_BULLET, _FIELD, _OPTION):
-        if item.match(line):
-            return items(lines, i, partial(_is_item, lines, item))
+    for begins in (_BULLET.match, _FIELD.match, _OPTION.match):
+        if begins(line):
+            return items(lines, i, partial(_is_item, lines, begins))
     if _is_numbered(lines, i):
         return items(lines, i, partial(_is_numbered, lines))
     if line.startswith("| ") or line == "|":

@@ -185,11 +185,9 @@ class _Reader:
             self._flush()
             self._lists.pop()
         elif local == "tex-math":
-            shown = "".join(self._text).partition("\\begin{document}")
+            tex = "".join(self._text).partition("\\begin{document}")
             self._text = self._outer.pop()
-            self._tex = (
-                (shown[2] or shown[0]).partition("\\end{document}")[0].strip("$ \n")
-            )
+            self._tex = (tex[2] or tex[0]).partition("\\end{document}")[0].strip("$ \n")
         elif local in _FORMULAS:
             if self._tex and not self._has_math:
                 self._text.append(f"${self._tex}$")

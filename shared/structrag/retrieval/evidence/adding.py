@@ -127,7 +127,7 @@ class EvidenceAdding(AddBatch):
             texts: list[str] = []
             for one, record in zip(group, records, strict=True):
                 texts += texts_of_atoms(one.text, record)
-            requests.append(Embed(tuple(texts)))
+            requests.append(Embed(tuple(texts), of="sentences"))
         answers = list((yield requests)) if requests else []
         token_ids = None
         if self.token_encoder is not None:

@@ -17,9 +17,6 @@ class SearchLimits:
     max_tokens: int | None
     k: int | None
     order: str
-    has_headings: (
-        bool  # whether a heading, which answers nothing alone, may be a passage
-    )
     joins: bool  # whether passages that touch become one
     units: int | None  # of the best, so many may make or widen passages; None: all
 
@@ -41,7 +38,6 @@ def search_limits(
         default_tokens if max_tokens is None and most is None else max_tokens,
         most,
         default_order if order is None else check_choice("order", order, ORDERS),
-        has_headings=most is None,
         # So many passages of a paragraph each: joined, they would be fewer and longer.
         joins=most is None or max_tokens is not None,
         # Worse ones would widen the passages only because they are near.

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from structrag.retrieval.evidence.answers import SHORT, WHOLE
 from structrag.retrieval.evidence.corpus import Corpus
+from structrag.retrieval.evidence.windows import Windows
 from structrag.text.arrays import running_totals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-WHOLE_BLOCK = 160  # reader tokens up to which an atom brings its whole block
+WHOLE_BLOCK = WHOLE
 AROUND = 60  # reader tokens; of longer blocks it brings what lies in this window
-# Reader tokens between passages that may become one where their number is limited.
-NEAR = 120
+# Reader tokens between passages that become one, and that may where their number is limited.
+BETWEEN, NEAR = 12, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +41,52 @@ class Passage:
     rank: int  # from 1, of `best` among those that brought something
 
 
+def _always(_: int) -> bool:
+    return True
+
+
 Run = tuple[int, int]  # the first atom and the one behind the last
 # Tokens of atoms first to stop - 1 as the reader is given them, or none where they cannot be joined
 Size = Callable[[int, int], float]
 
 
 def units(
-    pool: Corpus, ranking: Iterable[int], whole_block: int = WHOLE_BLOCK
+    pool: Corpus,
+    ranking: Iterable[int],
+    whole_block: int = WHOLE_BLOCK,
+    ends: Callable[[int], bool] = _always,
 ) -> Iterator[tuple[int, Run]]:
     """Each atom with the run of new atoms it brings, by rank.
 
     A block of at most `whole_block` reader tokens comes whole, of a longer one what lies around the
-    atom. What came before is left out, and an atom that came before brings nothing. What is left is
-    one run: windows are equally wide, so none that came before lies within another.
+    atom. Where a passage must not end, the next block comes too, or the beginning of a long one.
+    What came before is left out, and an atom that came before brings nothing.
     """
     starts = np.flatnonzero(np.diff(pool.blocks, prepend=-1))
     stops = np.append(starts[1:], len(pool))
-    around = pool.windows[AROUND]
+    around, behind = pool.windows[AROUND], pool.windows[2 * AROUND]
     taken = np.zeros(len(pool), dtype=bool)
-    for unit in ranking:
-        if taken[unit]:
-            continue
+
+    def of_block(unit: int, window: Windows) -> Run:
         block = int(pool.blocks[unit])
         first, stop = int(starts[block]), int(stops[block])
         if pool.block_tokens[block] > whole_block:
-            first = max(first, int(around.firsts[unit]))
-            stop = min(stop, int(around.stops[unit]))
-        new = first + np.flatnonzero(~taken[first:stop])
+            first = max(first, int(window.firsts[unit]))
+            stop = min(stop, int(window.stops[unit]))
+        return first, stop
+
+    for unit in ranking:
+        if taken[unit]:
+            continue
+        first, stop = of_block(unit, around)
+        while not ends(stop - 1):
+            stop = of_block(stop, behind)[1]
+        before = np.flatnonzero(taken[first:unit])
+        after = np.flatnonzero(taken[unit:stop])
+        first = first + int(before[-1]) + 1 if len(before) else first
+        stop = unit + int(after[0]) if len(after) else stop
         taken[first:stop] = True
-        yield int(unit), (int(new[0]), int(new[-1]) + 1)
+        yield int(unit), (first, stop)
 
 
 def pack(
@@ -77,7 +96,8 @@ def pack(
     *,
     max_tokens: float | None = None,
     k: int | None = None,
-    joins: Callable[[int], bool] = lambda _: True,
+    joins: Callable[[int], bool] = _always,
+    ends: Callable[[int], bool] = _always,
     whole_block: int = WHOLE_BLOCK,
 ) -> list[Passage]:
     """The passages that the best atoms bring, within the limits, by rank.
@@ -101,11 +121,14 @@ def pack(
     most = inf if k is None else k
     merges = max_tokens is not None and k is not None
     taken = (
-        _Merging(size, joins, limit, most, pool)
+        _Merging(pool, size, joins, ends, limit, most, -1)
         if merges
-        else _Taken(size, joins, limit, most)
+        else _Taken(pool, size, joins, ends, limit, most, BETWEEN)
     )
-    for rank, (unit, run) in enumerate(units(pool, ranking, whole_block), start=1):
+    brought = units(pool, ranking, whole_block, ends)
+    for rank, (unit, run) in enumerate(brought, start=1):
+        if max_tokens is None and k is not None and not ends(run[1] - 1):
+            continue  # it leads to a passage that stays apart
         more = taken.with_run(run, unit, rank)
         if more.fits:
             taken = more
@@ -131,7 +154,8 @@ def _with_part(taken: _Taken, unit: int, run: Run, rank: int) -> _Taken:
         more = taken.with_run((first, stop), unit, rank)
         if not more.fits:
             return part
-        part = more
+        if not taken.passages or more.is_answer(unit):
+            part = more
         if (first, stop) == run:
             return part
         behind_is_nearer = stop - unit - 1 <= unit - first
@@ -145,10 +169,20 @@ class _Taken:
     """Passages in reading order, those that touch joined, and their tokens."""
 
     def __init__(
-        self, size: Size, joins: Callable[[int], bool], limit: float, most: float
+        self,
+        pool: Corpus,
+        size: Size,
+        joins: Callable[[int], bool],
+        ends: Callable[[int], bool],
+        limit: float,
+        most: float,
+        near: int,
     ) -> None:
+        self.before = running_totals(pool.tokens).tolist()  # tokens
+        self.near = near
         self.size = size
         self.joins = joins
+        self.ends = ends
         self.limit = limit  # tokens
         self.most = most  # passages
         self.passages: list[Passage] = []
@@ -157,6 +191,11 @@ class _Taken:
     @property
     def fits(self) -> bool:
         return self.tokens <= self.limit and len(self.passages) <= self.most
+
+    def is_answer(self, unit: int) -> bool:
+        """Whether what holds a unit is at least a sentence, and complete."""
+        one = next(one for one in self.passages if one.first <= unit < one.stop)
+        return self.ends(one.stop - 1) and self.size(one.first, one.stop) >= SHORT
 
     def with_run(self, run: Run, unit: int, rank: int) -> Self:
         """These passages and the run of a unit, in a copy."""
@@ -174,7 +213,15 @@ class _Taken:
         self._join([*self.passages[first:stop], passage], first, stop)
 
     def _touch(self, left: Passage, right: Passage) -> bool:
-        return left.stop == right.first and self.joins(right.first)
+        if left.stop == right.first and not self.ends(left.stop - 1):
+            return True
+        return self._gap(left, right) <= self.near and all(
+            map(self.joins, range(left.stop, right.first + 1))
+        )
+
+    def _gap(self, left: Passage, right: Passage) -> int:
+        """Tokens between two passages."""
+        return int(self.before[right.first] - self.before[left.stop])
 
     def _join(self, joined: Sequence[Passage], first: int, stop: int) -> None:
         """Put one passage of all `joined` in their place, `first` to `stop`."""
@@ -194,17 +241,6 @@ class _Taken:
 class _Merging(_Taken):
     """Passages; of more than `most` the nearest become one."""
 
-    def __init__(
-        self,
-        size: Size,
-        joins: Callable[[int], bool],
-        limit: float,
-        most: float,
-        pool: Corpus,
-    ) -> None:
-        super().__init__(size, joins, limit, most)
-        self.before = running_totals(pool.tokens).tolist()  # tokens
-
     def with_run(self, run: Run, unit: int, rank: int) -> Self:
         """These passages and the run of a unit, the nearest merged."""
         more = super().with_run(run, unit, rank)
@@ -212,15 +248,10 @@ class _Merging(_Taken):
             pass
         return more
 
-    def _touch(self, left: Passage, right: Passage) -> bool:
-        return left.stop > right.first  # what was between two others is there already
-
     def _merge_nearest(self) -> bool:
         """Whether there were two near passages; the nearest are now one."""
         pairs = list(pairwise(self.passages))
-        gaps = [
-            self.before[right.first] - self.before[left.stop] for left, right in pairs
-        ]
+        gaps = [self._gap(*pair) for pair in pairs]
         for place in sorted(range(len(pairs)), key=gaps.__getitem__):
             left, right = pairs[place]
             if gaps[place] > NEAR:

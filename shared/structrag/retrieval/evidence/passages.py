@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +13,10 @@ import numpy as np
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
+from structrag.retrieval.evidence.answers import leads
 from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.packing import Passage
+from structrag.retrieval.evidence.references import is_reference
 from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
@@ -21,6 +24,7 @@ from structrag.retrieval.packing import reader_text
 from structrag.text.arrays import IntArray
 from structrag.text.heading_path import heading_context
 
+REFERENCES = 0.5  # what the score of an entry of a list of references is worth
 PATH_TOKENS = 64  # of a heading path that is shown
 CONTEXTS = ("none", "lead", "all")  # what is shown in front of a passage
 
@@ -40,6 +44,7 @@ class PassageReader:
         self.read_options = read_options
         self.context = context
         self._sizes: dict[tuple[int, int], int] = {}
+        self._references: dict[int, bool] = {}
         self._leads: dict[str, IntArray] = {}  # by document
 
     def tokens(self, first: int, stop: int) -> int:
@@ -61,6 +66,45 @@ class PassageReader:
             record.ends[place - 1] : record.starts[place]
         ]
         return not between.strip()
+
+    def ends(self, unit: int) -> bool:
+        """Whether a passage may end behind an atom, as that leads to nothing."""
+        number, place = self.pool.place(unit)
+        record, document = self.pool.records[number], self.documents[number]
+        if place + 1 == len(record):
+            return True
+        words, others = (
+            document.text[record.starts[at] : record.ends[at]]
+            for at in (place, place + 1)
+        )
+        if self._is_heading(number, place + 1):
+            own, next_path = (
+                document.paths[record.sections[at]] for at in (place, place + 1)
+            )
+            if len(next_path) <= len(own):
+                return True
+        return not self._is_heading(number, place) and not leads(words, others)
+
+    def by_worth(self, ranking: Ranking) -> Iterator[int]:
+        """Units by the score of their hits."""
+        waiting: list[tuple[float, int, int]] = []
+        for order, unit in enumerate(ranking.units.tolist()):
+            score = ranking.share(unit)
+            while waiting and -waiting[0][0] >= score:
+                yield heappop(waiting)[-1]
+            if self.is_reference(unit):
+                heappush(waiting, (-score * REFERENCES, order, unit))
+            else:
+                yield unit
+        while waiting:
+            yield heappop(waiting)[-1]
+
+    def is_reference(self, unit: int) -> bool:
+        if unit not in self._references:
+            number, place = self.pool.place(unit)
+            start = int(self.pool.records[number].starts[place])
+            self._references[unit] = is_reference(self.documents[number].text, start)
+        return self._references[unit]
 
     def is_heading(self, unit: int) -> bool:
         """Whether an atom is a section's heading."""
@@ -132,7 +176,7 @@ class PassageReader:
 
     def hit(self, passage: Passage, ranking: Ranking) -> Hit:
         """A passage as a hit."""
-        return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
+        return self._hit(self.chunk(passage.first, passage.stop), passage, ranking)
 
     def cut(self, unit: int, ranking: Ranking, budget: int) -> list[Hit]:
         """The beginning of an atom that is above the budget, or nothing. It is cut at a word. An
@@ -147,7 +191,13 @@ class PassageReader:
             whole = replace(cut, context="")
         if self.read_options.counter(whole.text) > budget:
             return []
-        return [_hit(whole, Passage(unit, unit + 1, unit, 1), ranking)]
+        return [self._hit(whole, Passage(unit, unit + 1, unit, 1), ranking)]
+
+    def _hit(self, chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
+        worth = REFERENCES if self.is_reference(passage.best) else 1.0
+        shares = ranking.shares(passage.best).items()
+        parts = {name: worth * share for name, share in shares}
+        return Hit(chunk, sum(parts.values()), passage.rank, parts=parts)
 
     def _chunk(
         self,
@@ -221,8 +271,3 @@ def _in_source(document: StoredDocument, start: int, end: int) -> dict[str, int]
         return {}
     first, last = document.source.span(start, end)
     return {"source_start": first, "source_end": last}
-
-
-def _hit(chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
-    parts = ranking.shares(passage.best)
-    return Hit(chunk, sum(parts.values()), passage.rank, parts=parts)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, filterfalse, islice, pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -510,24 +510,19 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         reader = PassageReader(
             pool.documents, pool.corpus, self.read_options, self.context
         )
-        units: list[int] = ranking.units.tolist()
-        best = iter(units)
-        if not limits.has_headings:
-            best = filterfalse(reader.is_heading, units)
-        first = next(best, None)
-        if first is None:  # there are headings alone
-            first, *units = units
-            best = iter(units)
         passages = pack(
             pool.corpus,
-            islice(chain([first], best), limits.units),
+            islice(reader.by_worth(ranking), limits.units),
             reader.tokens,
             max_tokens=limits.max_tokens,
             k=limits.k,
             joins=reader.joins if limits.joins else _never,
+            ends=reader.ends,
         )
         if not passages and limits.max_tokens is not None:
-            return reader.cut(first, ranking, limits.max_tokens)
+            return reader.cut(
+                next(reader.by_worth(ranking)), ranking, limits.max_tokens
+            )
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken

@@ -15,6 +15,7 @@ from structrag.chunks.divisions import excluded_sections
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block
+from structrag.retrieval.evidence.answers import Atom, Part, parts_of, whole_answers
 from structrag.text.arrays import Int32Array
 from structrag.text.sentences import safe_cuts, sentence_spans
 
@@ -64,29 +65,33 @@ def find_units(outline: Outline, read_options: ReadOptions) -> Units:
     """
     text, counter = outline.document.text, read_options.counter
     excluded = excluded_sections(outline, read_options.exclude_titles)
-    rows: list[tuple[int, int, int, int, int]] = []
-    block_tokens: list[int] = []
+    answers: list[Part] = []
     for section in outline.sections:
         if section.ordinal in excluded:
             continue
-        parts: list[tuple[Block, Iterable[Span]]] = []
-        if section.ordinal:
-            heading = section.start, section.body_start
-            parts.append((Block("other", *heading), [heading]))
+
+        def atoms(spans: Iterable[Span], of: int = section.ordinal) -> list[Atom]:
+            return [
+                (start, end, max(1, counter(text[start:end])), of)
+                for start, end in spans
+                if text[start:end].strip()
+            ]
+
+        heading = atoms([(section.start, section.body_start)])
+        if heading and section.ordinal:
+            answers.append(Part(tuple(heading), "other"))
+        parts: list[Part] = []
         for block in outline.blocks(section):
-            parts.append((block, _cut(text, block, read_options)))
-        for block, spans in parts:
-            filled = [span for span in spans if text[slice(*span)].strip()]
-            if not filled:
-                continue
-            for start, end in filled:
-                tokens = max(1, counter(text[start:end]))
-                rows.append((start, end, tokens, len(block_tokens), section.ordinal))
-            block_tokens.append(counter(text[block.start : block.end]))
+            parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
+        answers += whole_answers(text, parts)
+    rows = [
+        (*atom[:3], number, atom[3])
+        for number, answer in enumerate(answers)
+        for atom in answer.atoms
+    ]
     columns = np.array(rows, dtype=np.int32).reshape(-1, 5).T
-    return Units(
-        *map(np.ascontiguousarray, (*columns, np.array(block_tokens, dtype=np.int32)))
-    )
+    sizes = np.array([answer.size for answer in answers], dtype=np.int32)
+    return Units(*map(np.ascontiguousarray, (*columns, sizes)))
 
 
 def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:

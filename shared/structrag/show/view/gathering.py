@@ -14,10 +14,12 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
+from structrag.model_calls.runner import Runner
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document, Section
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.show.view.rendering import looks
 from structrag.show.view.searching import search_chunks, search_passages
 from structrag.text.tokens import count_tokens
 
@@ -46,7 +48,8 @@ def gather(
         query: Looked for in an index of each splitter's chunks. "": nothing is indexed.
         k: How many hits a splitter.
         embedder: What `as_embedder` takes; None: LSA.
-        progress: Called as (splitter's name, documents done, documents).
+        progress: Called as (splitter's name, documents done, documents), and as (what, done, total)
+            for the steps of each.
 
     Raises:
         InvalidParameter: there is no document or no splitter, two documents have the same id, or
@@ -65,7 +68,7 @@ def gather(
     for name, splitter in splitters.items():
         if isinstance(splitter, Passages):
             passages, search = search_passages(
-                name, splitter, documents, query, k, embedder
+                name, splitter, documents, query, k, embedder, progress
             )
             splits = [_Split(tuple(of_document)) for of_document in passages]
             searches.append(search)
@@ -74,7 +77,7 @@ def gather(
             if query.strip():
                 chunks = [split.chunks for split in splits]
                 searches.append(
-                    search_chunks(name, documents, chunks, query, k, embedder)
+                    search_chunks(name, documents, chunks, query, k, embedder, progress)
                 )
         for split, record in zip(splits, records, strict=True):
             shown = list(map(chunk_record, split.chunks))
@@ -103,16 +106,17 @@ def _splits(
     progress: Progress | None,
 ) -> list[_Split]:
     """All documents by one splitter."""
+    runner = runner_for(embedder, progress=progress)
     return [
-        _split(splitter, document, embedder)
+        _split(splitter, document, runner)
         for document in counted(progress, name, documents)
     ]
 
 
-def _split(splitter: Any, document: Document, embedder: Any) -> _Split:
+def _split(splitter: Any, document: Document, runner: Runner) -> _Split:
     if not isinstance(splitter, ReadingSplitter):
         return _Split(tuple(splitter.split(document)))
-    explanation = splitter.explain(document, runner=runner_for(embedder))
+    explanation = splitter.explain(document, runner=runner)
     return _Split(explanation.chunks, series_record(explanation))
 
 
@@ -151,6 +155,7 @@ def document_record(outline: Outline) -> dict[str, Any]:
             _section(section, tokens[section.ordinal]) for section in sections
         ],
         "columns": columns,
+        "looks": [list(look) for look in looks(outline)],
     }
 
 

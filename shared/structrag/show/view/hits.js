@@ -5,7 +5,7 @@ function stack(method, hit, best) {
   const bar = make("span", { class: "stack", "aria-hidden": "true" });
   hit.shares.forEach((share, i) => {
     if (!(share > 0)) return;
-    const part = make("span", { class: `route${i % 6}`, title: `${routes[i]} ${share.toFixed(3)}` });
+    const part = make("span", { class: `route${i % 6}`, title: `${plainRoute(routes[i])} ${share.toFixed(3)}` });
     part.style.width = `${(100 * share) / Math.max(best, hit.score, 1e-9)}%`;
     bar.append(part);
   });
@@ -25,12 +25,12 @@ function drawHits() {
 
 function drawHitList(method) {
   const { retriever, embedder, routes, hits } = DATA.searches[method];
-  const keys = routes.map((route, i) => make("li", {}, make("span", { class: `dot route${i % 6}`, "aria-hidden": "true" }), route));
+  const keys = routes.map((route, i) => make("li", {}, make("span", { class: `dot route${i % 6}`, "aria-hidden": "true" }), plainRoute(route)));
   return make(
     "section",
     { class: "hits" },
     make("h3", {}, swatch(method), METHODS[method].name, make("small", { text: retriever, title: `Vectors: ${embedder}` })),
-    make("ul", { class: "legend", "aria-label": "Routes" }, ...keys),
+    make("ul", { class: "legend", "aria-label": "What matched" }, ...keys),
     hits.length ? make("ol", { class: "lines" }, ...hits.map((hit, at) => drawHit(method, hit, at))) : make("p", { class: "hint", text: "Nothing was found." }),
   );
 }
@@ -40,9 +40,9 @@ function drawHit(method, hit, at) {
   const found = documentAt(hit.document);
   const chunk = found.splits[method].chunks[hit.chunk];
   const here = method === state.method && hit.document === state.document && hit.chunk === state.chunk;
-  const brought = routes.map((route, i) => `${route} ${hit.shares[i].toFixed(2)}`).join(", ");
+  const brought = routes.map((route, i) => `${plainRoute(route)} ${hit.shares[i].toFixed(2)}`).join(", ");
   const title = titleOf(found, chunk);
-  const words = found.text.slice(chunk.from, chunk.from + 200).split(/\s+/).join(" ").trim();
+  const words = plainText(found, chunk.from, Math.min(chunk.to, chunk.from + 200));
   const source = DATA.documents.length > 1 ? `${nameOf(found)} · ` : "";
   const button = make(
     "button",

@@ -15,6 +15,7 @@ function chooseDocument(number) {
   buildBlocks();
   watchBlocks();
   reader.scrollTop = 0;
+  jumped = null;
   search(byId("find-text").value);
   paintWords();
   drawPanel();
@@ -33,7 +34,7 @@ function chooseMethod(number) {
   drawChips();
   drawPanel();
   redraw();
-  markSection(topPlace());
+  markSection(readPlace());
   remember();
 }
 
@@ -74,6 +75,20 @@ function drawChips() {
     return make("button", { ...options, on: { click: () => chooseMethod(number) } }, swatch(number), method.name, make("small", { text: short(chunks.length) }));
   });
   byId("methods").replaceChildren(...chips);
+  chips[state.method].scrollIntoView({ block: "nearest", inline: "center" });
+}
+
+// What colours and numbers mean, for what is on this page.
+function drawLegend() {
+  const dot = (look) => make("span", { class: `dot ${look}`, "aria-hidden": "true" });
+  const items = [
+    [[dot("tint0"), dot("tint1"), dot("tint2"), dot("tint3")], "neighbouring chunks: the colour changes where the text is cut"],
+    METHODS.some((method) => method.splitter === "PICSplitter") && [[dot("low0")], "less relevant to the whole (pic)"],
+    DATA.searches.length && [[make("span", { class: "key dark", text: "1", "aria-hidden": "true" })], "place among the hits"],
+    DATA.searches.some((found) => found.words) && [[make("span", { class: "sample", text: "word", "aria-hidden": "true" })], "matches a word of the question"],
+    current().splits.some(({ series }) => series !== null) && [[dot("bar-above"), dot("bar-below")], "similarity or margin, above and below the threshold"],
+  ];
+  byId("legend").replaceChildren(...items.filter(Boolean).map(([signs, text]) => make("li", {}, make("span", { class: "signs" }, ...signs), text)));
 }
 
 function setOpen(name, open) {
@@ -170,12 +185,16 @@ function watchKeys() {
 
 function watchReader() {
   let waiting = 0;
+  for (const name of ["wheel", "touchmove", "pointerdown"]) reader.addEventListener(name, () => (jumped = null), { passive: true });
+  reader.addEventListener("keydown", (event) => {
+    if (/^(Arrow|Page|Home|End| )/.test(event.key)) jumped = null;
+  });
   reader.addEventListener("scroll", () => {
     hideTip();
     if (waiting) return;
     waiting = setTimeout(() => {
       waiting = 0;
-      markSection(topPlace());
+      markSection(readPlace());
     }, 80);
   }, { passive: true });
   reader.addEventListener("click", (event) => {
@@ -200,7 +219,10 @@ function watchReader() {
 function start() {
   startTheme();
   document.body.style.setProperty("--methods", METHODS.length);
-  if (isNarrow()) for (const name of ["outline", "panel"]) setOpen(name, false);
+  if (isNarrow()) setOpen("outline", false);
+  if (isNarrow()) setOpen("panel", DATA.searches.length > 0);
+  byId("panel-name").textContent = DATA.searches.length ? "Hits" : "Details";
+  drawLegend();
   byId("documents").replaceChildren(...DATA.documents.map((each, number) => make("option", { value: number, text: nameOf(each) })));
   byId("documents").disabled = DATA.documents.length === 1;
   byId("documents").addEventListener("change", (event) => chooseDocument(Number(event.target.value)));

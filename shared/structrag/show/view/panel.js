@@ -105,7 +105,7 @@ function hitTable(method, number) {
     make(
       "tr",
       {},
-      make("th", { scope: "row" }, make("span", { class: `dot route${i % 6}`, "aria-hidden": "true" }), route),
+      make("th", { scope: "row" }, make("span", { class: `dot route${i % 6}`, "aria-hidden": "true" }), plainRoute(route)),
       make("td", { text: hit.shares[i].toFixed(3) }),
       hit.ranks ? make("td", { text: hit.ranks[i] === null ? "not found" : `rank ${hit.ranks[i]}` }) : null,
     ),

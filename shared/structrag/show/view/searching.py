@@ -10,6 +10,7 @@ from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.index.index import Index
+from structrag.model_calls.requests import Progress
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.matching import SentenceMatch
 from structrag.retrieval.hiqa.retriever import HiQARetriever
@@ -26,6 +27,7 @@ def search_chunks(
     query: str,
     k: int,
     embedder: Any = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """The best `k` of the chunks of all documents for a query.
 
@@ -35,7 +37,8 @@ def search_chunks(
     by_document = dict(
         zip([document.id for document in documents], chunks, strict=True)
     )
-    index = Index(embedder=embedder, splitter=GivenChunks(by_document))
+    chosen = GivenChunks(by_document)
+    index = Index(embedder=embedder, splitter=chosen, progress=progress)
     index.add(documents)
     retriever, routes = _retriever(name, index)
     hits = retriever.search(query, k)
@@ -73,6 +76,7 @@ def search_passages(
     query: str,
     k: int,
     embedder: Any = None,
+    progress: Progress | None = None,
 ) -> tuple[list[list[Chunk]], dict[str, Any]]:
     """The best `k` passages of all documents.
 
@@ -87,7 +91,7 @@ def search_passages(
         raise InvalidParameter(
             f"{name} finds passages for a question; give a query (-q), or leave {name} out."
         )
-    retriever = passages.retriever(documents, embedder)
+    retriever = passages.retriever(documents, embedder, progress)
     hits = retriever.search(query, k)
     explained = retriever.explain(query, hits)
     numbers = {document.id: number for number, document in enumerate(documents)}
@@ -98,11 +102,14 @@ def search_passages(
         of_document.sort(key=lambda chunk: chunk.start)
     routes = list(hits[0].parts) if hits else []
     language = retriever.read_options.language
+    texts = [document.text for document in documents]
     records = []
     for hit, sentences in zip(hits, explained, strict=True):
         number = numbers[hit.chunk.doc_id]
         place = (number, chunks[number].index(hit.chunk))
-        matches = [_sentence(sentence, language) for sentence in sentences]
+        matches = [
+            _sentence(sentence, texts[number], language) for sentence in sentences
+        ]
         records.append(
             {**_hit(hit, place, routes), "ranks": None, "sentences": matches}
         )
@@ -117,12 +124,14 @@ def search_passages(
     return chunks, search
 
 
-def _sentence(sentence: SentenceMatch, language: str) -> dict[str, Any]:
+def _sentence(sentence: SentenceMatch, text: str, language: str) -> dict[str, Any]:
     words = [
         asdict(word) for word in sentence.words if stems(word.word, language=language)
     ]
     for word in words:
         word["similarity"] = round(word["similarity"], 3)
+        if not stems(text[word["start"] : word["end"]], language=language):
+            word["end"] = word["start"]  # a comma or "the" is no match to look at
     return {
         "start": sentence.start,
         "end": sentence.end,

@@ -72,6 +72,7 @@ function documentAt(number) {
     section.to = unit(section.end);
   }
   found.columns = found.columns.map(([start, end]) => [unit(start), unit(end)]);
+  found.looks = found.looks.map(([start, end, kind, width]) => ({ from: unit(start), to: unit(end), kind, width }));
   for (const { chunks, series } of found.splits) {
     for (const chunk of chunks) {
       chunk.from = unit(chunk.start);
@@ -119,6 +120,24 @@ function titleOf(shown, chunk) {
   const { sections } = shown;
   const title = chunk.path[chunk.path.length - 1] || sections[countUpTo(sections, chunk.start, (section) => section.start) - 1].title;
   return title || "(no heading)";
+}
+
+// What a route compares, in words for those who do not know its name.
+const ROUTES = {
+  tokens: "word by word",
+  vectors: "meaning",
+  stems: "same words",
+  "section vectors": "meaning of the section",
+  "section stems": "words of the section",
+  titles: "headings",
+  keywords: "product names",
+  bm25: "same words",
+};
+function plainRoute(route) {
+  const [way, view] = route.split(":");
+  if (!view) return ROUTES[route] || route;
+  const kind = { dense: "meaning", bm25: "words" }[way] || way;
+  return `${kind} of the ${view === "raw" ? "text" : view}`;
 }
 
 const tintOf = (chunk, number) => (chunk.extras.relevant === false ? `low${number % 2}` : `tint${number % TINTS}`);

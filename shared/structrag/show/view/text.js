@@ -44,13 +44,26 @@ function buildBlocks() {
   byId("blocks").replaceChildren(...blocks.map((block) => block.element));
 }
 
-// The spans that reach into [from, to), of spans that ascend and do not overlap.
-function overlapping(spans, from, to, start, end) {
+// The spans that reach into [from, to), of spans that ascend; at most `before` of them reach into the next.
+function overlapping(spans, from, to, start, end, before = 1) {
   const found = [];
-  for (let i = Math.max(0, countUpTo(spans, from, start) - 1); i < spans.length && start(spans[i]) < to; i++) {
+  for (let i = Math.max(0, countUpTo(spans, from, start) - before); i < spans.length && start(spans[i]) < to; i++) {
     if (end(spans[i]) > from) found.push(i);
   }
   return found;
+}
+
+// The text of a span in one line, without the marks of Markdown.
+function plainText(shown, from, to) {
+  let text = "";
+  let at = from;
+  for (const i of overlapping(shown.looks, from, to, startOf, endOf, 60)) {
+    const look = shown.looks[i];
+    if ((look.kind !== "mark" && look.kind !== "bullet") || look.from < at) continue;
+    text += shown.text.slice(at, look.from);
+    at = look.to;
+  }
+  return (text + shown.text.slice(at, to)).split(/\s+/).join(" ").trim();
 }
 
 const startOf = (chunk) => chunk.from;
@@ -63,32 +76,49 @@ function fillBlock(block) {
   const inside = overlapping(chunks, from, to, startOf, endOf);
   const headings = overlapping(shown.sections.slice(1), from, to, (s) => s.from, (s) => s.bodyFrom).map((i) => shown.sections[i + 1]);
   const columns = overlapping(shown.columns, from, to, (span) => span[0], (span) => span[1]).map((i) => shown.columns[i]);
+  const looks = overlapping(shown.looks, from, to, startOf, endOf, 60).map((i) => shown.looks[i]);
   const edges = new Set([from, to]);
+  for (const look of looks) edges.add(look.from).add(look.to);
   for (const i of inside) edges.add(chunks[i].from).add(chunks[i].to);
   for (const heading of headings) edges.add(heading.from).add(heading.bodyFrom);
   for (const [start, end] of columns) edges.add(start).add(end);
   const cuts = [...edges].filter((edge) => edge >= from && edge <= to).sort((a, b) => a - b);
   block.runs = [];
   const fragment = document.createDocumentFragment();
+  const cells = looks.filter((look) => look.kind === "cell");
+  let cell = null; // the box of the cell that is being filled
+  let at = 0; // the first look that has not ended
   for (let i = 0; i + 1 < cuts.length; i++) {
     const [start, end] = [cuts[i], cuts[i + 1]];
     const span = document.createElement("span");
+    while (at < looks.length && looks[at].to <= start) at += 1;
+    const here = [];
+    for (let each = at; each < looks.length && looks[each].from <= start; each++) if (looks[each].to > start) here.push(looks[each]);
     const number = inside.find((each) => chunks[each].from <= start && start < chunks[each].to) ?? -1;
-    const looks = [];
+    const classes = here.filter((look) => look.kind !== "cell").map((look) => `look-${look.kind}`);
     const heading = headings.find((each) => each.from <= start && start < each.bodyFrom);
-    if (heading) looks.push("heading", `level${Math.min(depthOf(heading), 4)}`);
-    else if (columns.some((span) => span[0] <= start && start < span[1])) looks.push("columns");
+    if (heading) classes.push("heading", `level${Math.min(depthOf(heading), 4)}`);
+    else if (columns.some((span) => span[0] <= start && start < span[1])) classes.push("columns");
     if (number >= 0) {
-      looks.push("chunk", tintOf(chunks[number], number));
-      if (start === chunks[number].from) looks.push("first");
-      if (number === state.chunk) looks.push("picked");
+      classes.push("chunk", tintOf(chunks[number], number));
+      if (start === chunks[number].from) classes.push("first");
+      if (number === state.chunk) classes.push("picked");
       span.dataset.chunk = number;
     }
-    span.className = looks.join(" ");
+    span.className = classes.join(" ");
     span.textContent = shown.text.slice(start, end);
     runOfNode.set(span.firstChild, { block, from: start });
     block.runs.push({ from: start, to: end, span, chunk: number });
-    fragment.append(span);
+    const ofCell = cells.find((look) => look.from <= start && start < look.to);
+    if (!ofCell) fragment.append(span);
+    else {
+      if (!cell || cell.look !== ofCell) {
+        cell = { look: ofCell, box: make("span", { class: "cell" }) };
+        cell.box.style.width = `${ofCell.width}%`;
+        fragment.append(cell.box);
+      }
+      cell.box.append(span);
+    }
   }
   block.body.replaceChildren(fragment);
 }
@@ -146,9 +176,15 @@ function heightAt(block, place, box) {
 }
 
 // The place at the top of what is seen.
-function topPlace() {
+let jumped = null; // where the page went last; the reader is there until somebody scrolls
+
+// The place that is read: where the page went, else what stands a fifth below the top.
+const readPlace = () => (jumped === null ? placeAt(reader.scrollTop > 0 ? reader.clientHeight * 0.2 : 0) : jumped);
+const topPlace = () => placeAt(0);
+
+function placeAt(below) {
   const view = reader.getBoundingClientRect();
-  const top = view.top + byId("axis").offsetHeight;
+  const top = view.top + byId("axis").offsetHeight + below;
   const number = countUpTo(blocks, top + 1, (block) => block.element.getBoundingClientRect().top) - 1;
   const block = blocks[Math.max(0, number)];
   if (!block) return 0;
@@ -167,6 +203,8 @@ function topPlace() {
 // Bring a place to a fifth of the height, or right under the top; nothing moves when it can be read already and `gently`.
 function showPlace(place, { gently = false, top = false } = {}) {
   const block = blockAt(place);
+  jumped = place;
+  markSection(place);
   const settle = () => {
     const view = reader.getBoundingClientRect();
     const box = block.body.getBoundingClientRect();

@@ -56,7 +56,8 @@ def test_each_word_is_matched_by_the_vectors_of_its_tokens() -> None:
 
 @pytest.mark.parametrize("model", [None, HashEmbedder()], ids=["lsa", "embedder"])
 def test_without_token_vectors_words_match_by_stems(model: Any) -> None:
-    (_, words), (_, others) = explained(model, "Which pumps leak?")
+    (_, heading), (_, words), (_, others) = explained(model, "Which pumps leak?")
+    assert heading[0] == ("pumps", "Pumps", 1.0)
     assert words == [("pumps", "pump", 1.0), ("leak", "leaks", 1.0)]
     assert others == [("pumps", "", 0.0), ("leak", "", 0.0)]
 

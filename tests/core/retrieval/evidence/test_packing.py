@@ -111,12 +111,14 @@ def test_passages_of_exactly_120_tokens_between_are_near(
     words_between: int, expected: list[tuple[int, int]]
 ) -> None:
     between = " ".join(["word"] * words_between)
-    three = pool([read_text(f"One two.\n\n{between}\n\nThree four.")])
+    sentence = "One two three four five six seven eight nine ten eleven twelve."
+    three = pool([read_text(f"{sentence}\n\n{between}\n\n{sentence}")])
 
     def tokens(first: int, stop: int) -> int:
         return int(three.tokens[first:stop].sum())
 
-    passages = pack(three, [0, 2], tokens, max_tokens=124 + 1, k=1)
+    budget = int(three.tokens.sum()) + 1
+    passages = pack(three, [0, 2], tokens, max_tokens=budget, k=1)
     assert spans(passages) == expected
 
 

@@ -96,7 +96,7 @@ def test_methods_are_named_with_their_limits() -> None:
         {"name": "whole", "splitter": "Whole", "max_tokens": None},
         {"name": "evidence", "splitter": "EvidenceRetriever", "passages": True},
     ]
-    assert calls == [("whole", 1, 2), ("whole", 2, 2)]
+    assert calls[:3] == [("whole", n, 2) for n in range(3)]
 
 
 def scope(

@@ -519,6 +519,9 @@ def test_on_a_narrow_screen_details_come_up_and_go(page: Page, file: Path) -> No
     page.open(file, "#document=1")
     page.until("document.querySelector('.segment')")
     hidden = "getComputedStyle(document.getElementById('panel')).display === 'none'"
+    assert page.run("document.getElementById('show-panel').innerText") == "Hits"
+    assert not page.run(hidden) and in_view(page, "#sheet .hit-line")
+    page.click("#close-panel")
     assert page.run(hidden)
     page.click('.segment[data-method="0"][data-chunk="1"]')
     assert not page.run(hidden) and "2 of " in page.run(
@@ -534,6 +537,86 @@ def test_on_a_narrow_screen_details_come_up_and_go(page: Page, file: Path) -> No
     )
     page.until("document.getElementById('here').textContent === 'Manual › Winter'")
     assert page.errors() == []
+
+
+MARKED = (
+    "# Pump\n\nIt **moves** *water* through [the `x` valve](valve.md), ![a plan](p.png).\n\n"
+    "- dry\n- clean\n\n| Part | Price |\n|---|---:|\n| seal | 3 |\n\n```py\nrun()\n```\n\n"
+    "## Seal #\n\nIt wears. 2 * 3 * 4 and a_b_c and \\* stay.\n"
+)
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_markdown_is_shown_rendered_and_stays_whole(
+    page: Page, tmp_path: Path, width: int, dark: bool
+) -> None:
+    document = read_text(MARKED, id="marked", format="markdown")
+    write_page(gather([document], splitters()), tmp_path / "page.html")
+    page.window(width, 800, dark=dark)
+    page.open(tmp_path / "page.html")
+    page.until("document.querySelector('.segment')")
+    assert text_of(page) == MARKED
+    assert page.run("document.documentElement.scrollWidth") == width
+    seen = page.run(
+        "[...document.querySelectorAll('.body span:not(.cell)')].filter((run) => "
+        "parseFloat(getComputedStyle(run).fontSize) > 0).map((run) => run.textContent).join('')"
+    )
+    assert "It moves water through the x valve, a plan." in seen
+    assert "2 * 3 * 4 and a_b_c and * stay." in seen
+    assert not any(mark in seen for mark in ("#", "**", "`", "|", "](", "---"))
+    assert page.run("document.querySelectorAll('.look-bullet').length") == 2
+    tops = page.run(
+        "[...document.querySelectorAll('.cell')].map((cell) => "
+        "Math.round(cell.getBoundingClientRect().top))"
+    )
+    assert len(tops) == 4 and tops[0] == tops[1] < tops[2] == tops[3]
+    assert page.errors() == []
+
+
+def test_the_page_says_what_its_colours_and_bars_mean(shown: Page) -> None:
+    legend = shown.run("document.getElementById('legend').innerText")
+    assert "neighbouring chunks" in legend and "place among the hits" in legend
+    assert "less relevant" in legend and "threshold" in legend
+    bars = shown.run("document.querySelector('.legend').innerText")
+    assert "meaning of the text" in bars and "words of the text" in bars
+    assert "dense" not in bars and "bm25" not in bars
+
+
+def test_the_outline_and_the_breadcrumb_show_the_section_of_the_hit(
+    shown: Page,
+) -> None:
+    shown.click(".hit-line")
+    shown.until("document.getElementById('here').textContent === 'Manual › Winter'")
+    current = "document.querySelector('[aria-current=location] .item-title')"
+    assert shown.run(f"{current}.textContent") == "Winter"
+
+
+def test_on_a_phone_the_method_that_colours_is_in_view(page: Page, file: Path) -> None:
+    page.window(375, 800)
+    page.open(file, "#document=1&method=idms")
+    page.until("document.querySelector('.segment')")
+    left, right = page.run(
+        "(() => { const b = document.querySelector('.chip[aria-pressed=true]')"
+        ".getBoundingClientRect(); return [b.left, b.right]; })()"
+    )
+    assert left >= 0 and right <= 375
+
+
+def test_commas_and_function_words_are_no_matches(tmp_path: Path) -> None:
+    text = "# Pump\n\nThe pump, and the seal, move water.\n"
+    data = gather(
+        [read_text(text, id="p")],
+        {"evidence": Passages()},
+        query="Which pump moves the water?",
+    )
+    marked = {
+        text[word["start"] : word["end"]]
+        for hit in data["searches"][0]["hits"]
+        for sentence in hit["sentences"]
+        for word in sentence["words"]
+    }
+    assert marked <= {"", "pump", "Pump", "move", "water"} and "water" in marked
 
 
 @pytest.mark.slow
