@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
 from structrag.retrieval.evidence.record import (
+    Packed,
     Record,
     cut_pieces,
-    joined,
+    pack,
+    scales_of,
     section_starts,
-    vectors_of,
+    unpack,
 )
 from structrag.retrieval.evidence.units import Units
 from structrag.retrieval.evidence.windows import (
@@ -50,17 +53,19 @@ class Corpus:
         begins_run: Of each piece, whether it does not follow the one before it.
         is_candidate: Of each piece, whether its atoms may be found.
         is_sampled: Of each piece, whether its atoms show what is usual.
+        fitted: Arrays of all atoms in the place of the pieces' own.
     """
 
     def __init__(
         self,
-        pieces: Sequence[Record],
+        pieces: Sequence[Packed],
         begins_run: Sequence[bool],
         is_candidate: Sequence[bool],
         is_sampled: Sequence[bool],
+        fitted: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        self.atoms: Record = joined(pieces)
-        sizes = [len(piece) for piece in pieces]
+        atoms, sizes = unpack(pieces)
+        self.atoms: Record = replace(atoms, **(fitted or {}))
         # The first atom of each piece and of each run, with the end of the last.
         self.piece_firsts: IntArray = running_totals(sizes)
         begins = np.array(begins_run)
@@ -85,10 +90,10 @@ class Corpus:
         cls, records: Sequence[Record], encoder_spans: Sequence[Any]
     ) -> Corpus:
         """All pieces of whole documents."""
-        pieces: list[Record] = []
+        pieces: list[Packed] = []
         begins: list[bool] = []
         for record, spans in zip(records, encoder_spans, strict=True):
-            of_document = [piece for _, piece in cut_pieces(record, spans)]
+            of_document = [pack(piece) for _, piece in cut_pieces(record, spans)]
             pieces += of_document
             begins += [not number for number in range(len(of_document))]
         everything = [True] * len(pieces)
@@ -154,11 +159,14 @@ class Corpus:
     def cosines(self, vector: Array) -> list[FloatArray]:
         """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
         Zeros where there are no vectors."""
+        from scipy.sparse import csr_matrix
+
         if self.atoms.sums.shape[1] != len(vector):
             return [np.zeros(len(self)) for _ in self.summed]
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
-        vectors = vectors_of(self.atoms)
-        dots = (vectors @ unit.astype(np.float32)).astype(np.float64)
+        sums = self.atoms.sums.astype(np.float32)
+        scales = scales_of(self.atoms, sums)
+        dots = (scales * (sums @ unit.astype(np.float32))).astype(np.float64)
         lengths = [
             # A window of which a part is missing is about as much shorter.
             of_width * np.divide(now, whole, out=np.ones(len(self)), where=whole > 0)
@@ -169,15 +177,15 @@ class Corpus:
                 strict=False,
             )
         ]
-        of_sections = np.add.reduceat(vectors, section_starts(self.sections), axis=0)
-        lengths.append(np.linalg.norm(of_sections, axis=1)[self.sections])
-        cosines = []
-        for of, length in zip(self.summed, lengths, strict=True):
-            sums = window_sums(dots, of)
-            cosines.append(
-                np.divide(sums, length, out=np.zeros(len(sums)), where=length > 0)
+        bounds = np.append(section_starts(self.sections), len(self))
+        adding = csr_matrix((scales, np.arange(len(self)), bounds))
+        lengths.append(np.linalg.norm(adding @ sums, axis=1)[self.sections])
+        return [
+            np.divide(
+                window_sums(dots, of), length, out=np.zeros(len(self)), where=length > 0
             )
-        return cosines
+            for of, length in zip(self.summed, lengths, strict=True)
+        ]
 
     # -- tokens
 

@@ -42,11 +42,12 @@ from structrag.text.stems import Keys, StemCounts, count_stems
 
 PIECE = 200  # estimated tokens that the encoder is given at once
 FORMAT = 1  # of packed records
-LIGHT, CODES = "light", "codes"  # the blobs of a row
+BLOBS = ("light", "codes")  # of a row
 
 EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
 Span = tuple[int, int]
 Blob = bytes | NDArray[np.uint8]
+Packed = tuple[Blob, Blob]  # a piece as a row has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +110,12 @@ _TYPES: Mapping[str, Any] = {
     "sums": np.int8,
     "token_rows": np.uint8,
 }
-_NAMES = {
-    CODES: ("token_scales", "token_rows"),
-    LIGHT: tuple(
-        field.name
-        for field in fields(Record)
-        if field.name not in {"token_scales", "token_rows"}
-    ),
-}
-_ROWS = {"window_stems", "sums", "lengths", "token_rows"}  # with a second axis
+_CODES = ("token_scales", "token_rows")
+# Of each blob.
+_NAMES = (
+    tuple(field.name for field in fields(Record) if field.name not in _CODES),
+    _CODES,
+)
 
 
 def read_units(outline: Outline, read_options: ReadOptions) -> Record:
@@ -254,14 +252,19 @@ def with_sums(record: Record, sums: FloatArray) -> Record:
     return replace(record, sums=byte_rows(sums), lengths=lengths)
 
 
+def scales_of(record: Record, sums: Array) -> Array:
+    """By what the directions of sums, as float32, are to be multiplied."""
+    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    scales: Array = np.divide(
+        record.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
+    )
+    return scales
+
+
 def vectors_of(record: Record) -> Array:
     """The sums of vectors by atom, shape (atoms, d)."""
     sums = record.sums.astype(np.float32)
-    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
-    of_one = record.lengths[:, 0]
-    scales = np.divide(of_one, norms, out=np.zeros_like(norms), where=norms > 0)
-    vectors: Array = sums * scales[:, None]
-    return vectors
+    return sums * scales_of(record, sums)[:, None]
 
 
 def texts_of_atoms(text: str, record: Record | Units) -> list[str]:
@@ -312,66 +315,66 @@ def cut_pieces(
         )
 
 
-def joined(pieces: Sequence[Record]) -> Record:
-    """The atoms of several pieces, one behind the other. Raises IndexDamaged where their vectors
-    have different dimensions."""
-    columns = {}
-    for field in fields(Record):
-        arrays = [getattr(piece, field.name) for piece in pieces]
-        if field.name in _ROWS:
-            arrays = _equally_wide(arrays)
-        columns[field.name] = np.concatenate(arrays)
-    return Record(**columns)
+def pack(record: Record) -> Packed:
+    """The arrays as bytes: of each blob how many items each has, then these."""
+    blobs = []
+    for names in _NAMES:
+        arrays = [getattr(record, name) for name in names]
+        head = np.array([FORMAT, *(array.size for array in arrays)], dtype=np.int32)
+        blobs.append(b"".join([head.tobytes(), *(array.tobytes() for array in arrays)]))
+    return blobs[0], blobs[1]
 
 
-def _equally_wide(arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Arrays with as many columns each; those without any have zeros."""
-    widths = {array.shape[1] for array in arrays}
-    if len(widths) == 1:
-        return list(arrays)
-    if len(widths - {0}) > 1:
+def unpack(pieces: Sequence[Packed]) -> tuple[Record, IntArray]:
+    """The atoms of several pieces, one behind the other, and how many each has. At least one piece.
+
+    Raises IndexDamaged for those of another release or of vectors of other dimensions.
+    """
+    columns: dict[str, NDArray[Any]] = {}
+    sizes: dict[str, IntArray] = {}
+    for names, blobs in zip(_NAMES, zip(*pieces, strict=True), strict=True):
+        views = [memoryview(blob) for blob in blobs]
+        heads = np.frombuffer(
+            b"".join([view[: 4 * (len(names) + 1)] for view in views]), np.int32
+        )
+        if (
+            heads.size != len(views) * (len(names) + 1)
+            or (heads[:: len(names) + 1] != FORMAT).any()
+        ):
+            raise _damaged()
+        counts = heads.reshape(len(views), -1)[:, 1:].astype(np.int64)
+        kinds = [np.dtype(_TYPES.get(name, np.int32)) for name in names]
+        ends = np.cumsum(counts * [kind.itemsize for kind in kinds], axis=1)
+        ends += 4 * (len(names) + 1)
+        if ends[:, -1].tolist() != [len(view) for view in views]:
+            raise _damaged()
+        starts = np.full(len(views), 4 * (len(names) + 1))
+        for name, kind, of_name, stops in zip(
+            names, kinds, counts.T, ends.T, strict=True
+        ):
+            places = zip(views, starts.tolist(), stops.tolist(), strict=True)
+            content = b"".join([view[start:stop] for view, start, stop in places])
+            columns[name], sizes[name] = np.frombuffer(content, kind), of_name
+            starts = stops
+    rows = dict.fromkeys(("window_stems", "sums", "lengths"), sizes["starts"])
+    rows["token_rows"] = sizes["token_scales"]
+    for name, of_pieces in rows.items():
+        columns[name] = _as_rows(columns[name], sizes[name], of_pieces)
+    return Record(**columns), sizes["starts"]
+
+
+def _as_rows(values: NDArray[Any], sizes: IntArray, rows: IntArray) -> NDArray[Any]:
+    """The values of several pieces as rows; pieces without any have rows of zeros."""
+    widths = np.unique(sizes[sizes > 0] // np.maximum(rows[sizes > 0], 1))
+    width = int(widths.max(initial=0))
+    if len(widths) > 1 or (sizes % np.maximum(rows, 1)).any():
         raise IndexDamaged(
             "The vectors of the index have different dimensions: "
-            f"{', '.join(map(str, sorted(widths)))}. Index the documents again."
+            f"{', '.join(map(str, widths.tolist()))}. Index the documents again."
         )
-    shape = max(widths)
-    return [
-        array if array.shape[1] else np.zeros((len(array), shape), dtype=array.dtype)
-        for array in arrays
-    ]
-
-
-def pack(record: Record, blob: str) -> bytes:
-    """The arrays of a blob as bytes: how many items each has, then these."""
-    arrays = [getattr(record, name) for name in _NAMES[blob]]
-    head = np.array([FORMAT, *(array.size for array in arrays)], dtype=np.int32)
-    return b"".join([head.tobytes(), *(array.tobytes() for array in arrays)])
-
-
-def unpack(light: Blob, codes: Blob) -> Record:
-    """The record of both blobs. Raises IndexDamaged for those of another release."""
-    columns: dict[str, NDArray[Any]] = {}
-    for blob, names in ((light, _NAMES[LIGHT]), (codes, _NAMES[CODES])):
-        n_names = len(names)
-        _check_format(blob, n_names)
-        _, *sizes = np.frombuffer(blob, np.int32, n_names + 1).tolist()
-        place = 4 * (n_names + 1)
-        for name, size in zip(names, sizes, strict=True):
-            kind = np.dtype(_TYPES.get(name, np.int32))
-            columns[name] = np.frombuffer(blob, kind, size, place)
-            place += size * kind.itemsize
-        if place != len(blob):
-            raise _damaged()
-    n_atoms, n_tokens = len(columns["starts"]), len(columns["token_scales"])
-    for name in _ROWS:
-        rows = n_tokens if name == "token_rows" else n_atoms
-        columns[name] = columns[name].reshape(rows, -1 if rows else 0)
-    return Record(**columns)
-
-
-def _check_format(blob: Blob, n_names: int) -> None:
-    if len(blob) < 4 * (n_names + 1) or np.frombuffer(blob, np.int32, 1)[0] != FORMAT:
-        raise _damaged()
+    whole = np.zeros((int(rows.sum()), width), dtype=values.dtype)
+    whole[np.repeat(sizes > 0, rows)] = values.reshape(-1, width or 1)[:, :width]
+    return whole
 
 
 def _damaged() -> IndexDamaged:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import compress, groupby, islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from structrag.errors import IndexDamaged
 from structrag.index.corpus import CorpusStore
 from structrag.index.dense import DenseIndex
-from structrag.index.entries import Entry, Vectors
+from structrag.index.entries import Entry, StoredRow, Vectors
 from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
@@ -22,13 +22,12 @@ from structrag.records import Chunk, Document, SourceMap
 from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
-    CODES,
-    LIGHT,
+    BLOBS,
     EncoderSpans,
+    Packed,
     Record,
     Span,
     cut_pieces,
-    joined,
     pack,
     unpack,
     vectors_of,
@@ -40,7 +39,6 @@ from structrag.text.arrays import running_totals
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
 VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
-BLOBS = (LIGHT, CODES)
 FOUND = 100  # pieces in which a question is answered, and those beside them
 SAMPLED = 32  # pieces that show what is usual
 _SAMPLES = 64  # conditions whose samples are remembered
@@ -95,7 +93,8 @@ def entry_of(
     if chunks and record.sums.shape[1]:
         sums = np.stack([vectors_of(piece).sum(axis=0) for _, piece in pieces])
         vectors[VIEW] = Vectors(sums, np.arange(len(chunks), dtype=np.int32))
-    blobs = {blob: tuple(pack(piece, blob) for _, piece in pieces) for blob in BLOBS}
+    packed = [pack(piece) for _, piece in pieces]
+    blobs = dict(zip(BLOBS, zip(*packed, strict=True), strict=True)) if packed else {}
     bare = Document(
         "",
         id=document.id,
@@ -257,26 +256,26 @@ class EvidenceLevel(SearchedLevel):
 
     def fit(self, reader: Reader) -> Reader:
         """The reader with vectors of the embedder fitted to all its pieces."""
-        stored = list(reader.stored_rows(range(len(reader)), BLOBS).values())
-        records = [unpack(*one.blobs) for one in stored]
-        chunks = [one.row.chunk for one in stored]
-        atoms: list[str] = []
-        for chunk, record in zip(chunks, records, strict=True):
-            places = zip(record.starts.tolist(), record.ends.tolist(), strict=True)
-            atoms += [
-                chunk.text[start - chunk.start : end - chunk.start]
-                for start, end in places
-            ]
-        fitted = self.embedder.fit([chunk.text for chunk in chunks])
-        vectors = np.asarray(fitted.embed(atoms), dtype=np.float32)
-        by_document = groupby(
-            zip(chunks, records, strict=True), key=lambda pair: pair[0].doc_id
-        )
+        pieces = reader.stored_rows(range(len(reader)), BLOBS).values()
+        whole: list[Record] = []
+        sizes: list[int] = []
+        texts: list[str] = []
         # Windows go over the pieces of a document.
-        whole = [joined([record for _, record in of_one]) for _, of_one in by_document]
+        for _, of_one in groupby(pieces, key=lambda piece: piece.row.chunk.doc_id):
+            rows = list(of_one)
+            record, of_rows = unpack([_packed(row) for row in rows])
+            whole.append(record)
+            sizes += of_rows.tolist()
+            places = zip(record.starts.tolist(), record.ends.tolist(), strict=True)
+            for row, size in zip(rows, of_rows.tolist(), strict=True):
+                chunk = row.row.chunk
+                for start, end in islice(places, size):
+                    texts.append(chunk.text[start - chunk.start : end - chunk.start])
+        fitted = self.embedder.fit([piece.row.chunk.text for piece in pieces])
+        vectors = np.asarray(fitted.embed(texts), dtype=np.float32)
         whole = with_vectors_of_all(whole, vectors)
         dense = {}
-        arrays: dict[str, Any] = {"firsts": running_totals([*map(len, records)])}
+        arrays: dict[str, Any] = {"firsts": running_totals(sizes)}
         if whole:
             arrays["sums"] = np.concatenate([one.sums for one in whole])
             arrays["lengths"] = np.concatenate([one.lengths for one in whole])
@@ -296,13 +295,13 @@ class EvidenceLevel(SearchedLevel):
 
     def whole(self, reader: Any, doc_id: str) -> Pool | None:
         """All pieces of a document; None without any. Raises UnknownDocument if unknown."""
-        return _pool_of(_with_beside(reader, reader.rows_of(doc_id)), None)
+        return _pool_of(reader, _with_beside(reader, reader.rows_of(doc_id)), None)
 
     def all_of(self, reader: Any, where: Any) -> Pool | None:
         """All pieces that meet a condition; None without any."""
         sample = self._sample(reader, where)
         rows = reader.first_rows(reader.select(where), sample.n_rows)
-        return _pool_of(_with_beside(reader, rows), sample)
+        return _pool_of(reader, _with_beside(reader, rows), sample)
 
     def near(self, reader: Any, rows: Iterable[int], where: Any) -> Pool | None:
         """Some pieces that meet a condition, those beside them, and a sample of all."""
@@ -310,7 +309,7 @@ class EvidenceLevel(SearchedLevel):
         if len(chosen) < min(FOUND, sample.n_rows):
             # What no search finds: there is room for it.
             chosen |= dict.fromkeys(reader.first_rows(reader.select(where), FOUND))
-        return _pool_of(_with_beside(reader, [*chosen][:FOUND]), sample)
+        return _pool_of(reader, _with_beside(reader, [*chosen][:FOUND]), sample)
 
     def _sample(self, reader: Any, where: Any) -> _Sample:
         """Pieces at even distances among those that meet a condition."""
@@ -331,34 +330,25 @@ class EvidenceLevel(SearchedLevel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A piece as it was read."""
-
-    chunk: Chunk
-    record: Record
-    texts: Mapping[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
 class _Sample:
     """What is usual among the pieces that meet a condition."""
 
     n_rows: int  # that meet it
     rows: frozenset[int]
-    pieces: Mapping[int, _Piece]  # by row, with those beside
+    pieces: Mapping[int, StoredRow]  # by row, with those beside
 
 
-def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, _Piece]:
+def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, StoredRow]:
     """The pieces at some rows, and those before and behind each in its document, by row.
 
     Raises IndexDamaged where one is missing that must be there.
     """
     chosen = set(rows)
     beside = {row + step for row in chosen for step in (-1, 1)} - chosen
-    found = _read(reader, sorted(chosen | beside))
-    pieces: dict[int, _Piece] = {}
+    found = reader.stored_rows(sorted(chosen | beside), BLOBS)
+    pieces: dict[int, StoredRow] = {}
     for row in chosen:
-        number, count = found[row].chunk.extras["piece"] if row in found else (1, 0)
+        number, count = found[row].row.chunk.extras["piece"] if row in found else (1, 0)
         expected = range(row - (number > 0), row + (number + 1 < count) + 1)
         if not all(one in found for one in expected):
             raise IndexDamaged(
@@ -369,44 +359,51 @@ def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, _Piece]:
     return dict(sorted(pieces.items()))
 
 
-def _read(reader: Any, rows: Iterable[int]) -> dict[int, _Piece]:
-    """The pieces at those of some rows that are there."""
-    arrays = getattr(reader, "fitted_arrays", {})
-    pieces = {}
-    for row, stored in reader.stored_rows(rows, BLOBS).items():
-        record = unpack(*stored.blobs)
-        if arrays:
-            atoms = slice(*arrays["firsts"][row : row + 2].tolist())
-            sums, lengths = arrays["sums"][atoms], arrays["lengths"][atoms]
-            record = replace(record, sums=sums, lengths=lengths)
-        pieces[row] = _Piece(stored.row.chunk, record, stored.row.texts)
-    return pieces
+def _packed(stored: StoredRow) -> Packed:
+    light, codes = stored.blobs
+    return light, codes
 
 
-def _pool_of(pieces: Mapping[int, _Piece], sample: _Sample | None) -> Pool | None:
+def _pool_of(
+    reader: Any, pieces: Mapping[int, StoredRow], sample: _Sample | None
+) -> Pool | None:
     """Pieces that may be found, as a pool with those of the sample; None without any."""
     if not pieces:
         return None
     usual = pieces.keys() if sample is None else sample.rows
-    every = dict(sorted({**(sample.pieces if sample else {}), **pieces}.items()))
-    before = [(-1, ""), *((row, one.chunk.doc_id) for row, one in every.items())]
-    begins = [
-        (row - 1, one.chunk.doc_id) != last
-        for (row, one), last in zip(every.items(), before, strict=False)
+    rows = dict(sorted({**(sample.pieces if sample else {}), **pieces}.items()))
+    chunks = [stored.row.chunk for stored in rows.values()]
+    before = [
+        (-1, ""),
+        *((row, one.doc_id) for row, one in zip(rows, chunks, strict=True)),
     ]
-    documents = documents_of(one.chunk for one in every.values())
+    begins = [
+        (row - 1, chunk.doc_id) != last
+        for row, chunk, last in zip(rows, chunks, before, strict=False)
+    ]
+    documents = documents_of(chunks)
     return Pool(
         Corpus(
-            [one.record for one in every.values()],
+            [*map(_packed, rows.values())],
             begins,
-            [row in pieces for row in every],
-            [row in usual for row in every],
+            [row in pieces for row in rows],
+            [row in usual for row in rows],
+            _fitted(getattr(reader, "fitted_arrays", {}), [*rows]),
         ),
-        [
-            documents[one.chunk.doc_id]
-            for one, begins_run in zip(every.values(), begins, strict=True)
-            if begins_run
-        ],
+        [documents[chunk.doc_id] for chunk in compress(chunks, begins)],
         sample is not None and len(pieces) == sample.n_rows,
-        [one.texts for one in pieces.values()],
+        [stored.row.texts for stored in pieces.values()],
     )
+
+
+def _fitted(arrays: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
+    """The vectors of the atoms of some rows that an embedder gave which was fitted to all."""
+    if not arrays:
+        return {}
+    firsts = arrays["firsts"]
+    atoms = [
+        np.arange(*bounds)
+        for bounds in zip(firsts[rows], firsts[1:][rows], strict=True)
+    ]
+    places = np.concatenate(atoms)
+    return {name: arrays[name][places] for name in ("sums", "lengths")}

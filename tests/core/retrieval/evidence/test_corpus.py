@@ -10,7 +10,7 @@ from structrag import read_text
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import unit_rows
-from structrag.retrieval.evidence.record import cut_pieces
+from structrag.retrieval.evidence.record import cut_pieces, pack, unpack
 from structrag.retrieval.evidence.windows import SUM_WIDTHS
 from structrag.text.stems import stem_keys
 
@@ -82,12 +82,12 @@ def test_titles_are_those_of_the_sections_of_each_piece() -> None:
 
 def test_pieces_in_the_middle_of_a_document_are_scored_as_in_the_whole() -> None:
     made, spans = record(LONG)
-    pieces = [piece for _, piece in cut_pieces(made, spans)]
+    pieces = [pack(piece) for _, piece in cut_pieces(made, spans)]
     assert len(pieces) > 6
     yes, no = [True] * 4, [True, False, False, False]
     part = Corpus(pieces[1:5], no, yes, yes)
     whole = Corpus.of_documents([made], [spans])
-    before = len(pieces[0])
+    before = len(unpack(pieces[:1])[0])
     asked = question("Which part is made of wood?")
     assert asked.vector is not None
     both = zip(part.cosines(asked.vector), whole.cosines(asked.vector), strict=True)
@@ -102,10 +102,10 @@ def test_pieces_in_the_middle_of_a_document_are_scored_as_in_the_whole() -> None
 
 def test_runs_of_one_document_do_not_touch() -> None:
     made, spans = record(LONG)
-    pieces = [piece for _, piece in cut_pieces(made, spans)]
+    pieces = [pack(piece) for _, piece in cut_pieces(made, spans)]
     yes = [True, True]
     apart = Corpus([pieces[0], pieces[2]], yes, yes, yes)
-    assert apart.firsts.tolist() == [0, len(pieces[0]), len(apart)]
-    stops = apart.windows[960].stops[: len(pieces[0])]
-    assert stops.max() == len(pieces[0])
-    assert len(set(apart.blocks[[len(pieces[0]) - 1, len(pieces[0])]].tolist())) == 2
+    first = len(unpack(pieces[:1])[0])
+    assert apart.firsts.tolist() == [0, first, len(apart)]
+    assert apart.windows[960].stops[:first].max() == first
+    assert apart.blocks[first - 1] < apart.blocks[first]
