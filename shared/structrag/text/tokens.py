@@ -193,9 +193,9 @@ def _folder_of(name: str) -> Path:
         if hashlib.sha256(content).hexdigest() == _ENCODINGS[name]:
             return folder
     raise InvalidParameter(
-        f"encoding {name!r} is not on this machine, and nothing is downloaded here. Take "
-        "'cl100k_base', which comes with llama-index-core, or another counter or "
-        f"length_function; or save {url} as {file_name!r} in the folder named by "
+        f"encoding {name!r} is not on this machine, and nothing is downloaded here. "
+        "Install llama-index-core, which brings cl100k_base and o200k_base, or take another "
+        f"counter; or save {url} as {file_name!r} in the folder named by "
         f"{_FOLDER_VARIABLE}."
     )
 
