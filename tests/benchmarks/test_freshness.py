@@ -95,5 +95,7 @@ def test_every_script_of_results_says_its_code() -> None:
     folder = Path(freshness.__file__).parent
     for result in RESULTS_IN_ORDER:
         name = result.command.split()[0]
+        if name.startswith("integrations/"):
+            continue  # prints tables, of which a page is put together
         code = (folder / name).read_text(encoding="utf-8")
         assert "benchmarks.freshness import" in code or "save_part" in code, name

@@ -70,10 +70,10 @@ def count_tokens(text: str) -> int:
     return math.ceil(tokens + sum(map(_WORDS.__getitem__, text.split())))
 
 
-def _space_tokens(text: str) -> int:
+def _space_tokens(text: str) -> float:
     """Tokens of white space other than one space between words."""
     lines = text.count("\n")
-    tokens = lines + text.count("\t") + text[:1].isspace()
+    tokens: float = lines + text.count("\t") + text[:1].isspace()
     if lines:  # a sign at the end of a line and the line's end are one token
         tokens -= sum(map(text.count, _LINE_ENDS))
     if lines or "  " in text:
