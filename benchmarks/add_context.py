@@ -30,6 +30,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import POOLED, SAMPLES, sample
 from benchmarks.methods_tables import mean_of_sets
@@ -194,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts += [title, table(sets, values, (scope, budget))]
     text = "\n\n".join(parts) + "\n"
     print(text)
-    (options.output / "add_context.md").write_text(text, encoding="utf-8")
+    save(options.output / "add_context.md", text, __file__)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.datasets import load_or_exit
+from benchmarks.freshness import save
 from benchmarks.methods_peers import Splitting
 from benchmarks.methods_systems import Models, splitters
 from benchmarks.quality_tables import markdown_table
@@ -123,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = page(results)
     print(text)
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "boundaries.md").write_text(text, encoding="utf-8")
+    save(options.output / "boundaries.md", text, __file__)
     (options.output / "boundaries.json").write_text(
         json.dumps(results, indent=1) + "\n", encoding="utf-8"
     )

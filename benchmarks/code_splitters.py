@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
 from benchmarks.quality_tables import markdown_table
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -250,7 +251,7 @@ def main() -> None:
     table = markdown_table(HEAD, rows, labels=1)
     text = f"# Splitters of code\n\n{about}\n\n{table}\n\n{machine_line()}; {versions}; {corpus}.\n"
     print(text)
-    RESULTS.write_text(text, encoding="utf-8")
+    save(RESULTS, text, __file__)
 
 
 if __name__ == "__main__":

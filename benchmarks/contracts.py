@@ -25,6 +25,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.datasets import DataMissing, data_root
+from benchmarks.freshness import save
 from structrag import ContentAwareSplitter, Document, __version__
 
 RESULTS = Path(__file__).resolve().parent / "results" / "contracts.md"
@@ -155,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for one in scores:
             print(*(f"{one.name[:40]}: {wrong}" for wrong in one.wrong), sep="\n")
     text = render(scores)
-    RESULTS.write_text(text, encoding="utf-8")
+    save(RESULTS, text, __file__)
     print(text)
     return 0
 

@@ -47,6 +47,7 @@ from benchmarks.d3_systems import (
     self_ask,
 )
 from benchmarks.datasets import Dataset, load_or_exit, visible
+from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line
 from benchmarks.quality import CACHE, CUAD_DOCUMENTS, SETS, chosen_embedder, sampled
 from structrag import __version__
@@ -268,7 +269,7 @@ def written(
     """Print a page, and write it with its figures."""
     print(text)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{stem}.md").write_text(text, encoding="utf-8")
+    save(folder / f"{stem}.md", text, __file__)
     if results is not None:
         (folder / f"{stem}.json").write_text(
             json.dumps(results, indent=1) + "\n", encoding="utf-8"

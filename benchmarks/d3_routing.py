@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.d3_evidence import Measured, difference
 from benchmarks.d3_systems import document_of
 from benchmarks.datasets import Dataset, Question, load_or_exit, visible
+from benchmarks.freshness import stamped
 from benchmarks.machine import machine_line
 from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
@@ -157,7 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         print(section, flush=True)
         before = target.read_text(encoding="utf-8") if target.is_file() else ""
-        target.write_text(page(before, name, section), encoding="utf-8")
+        target.write_text(
+            page(before, name, stamped(section, __file__)), encoding="utf-8"
+        )
 
 
 def page(before: str, name: str, section: str) -> str:

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.datasets import load_or_exit
+from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
 from structrag import ContentAwareSplitter, SentenceTransformerEmbedder
 from structrag.models.bundled import minilm_path
@@ -93,7 +94,7 @@ def main() -> int:
         ]
     )
     print(page)
-    options.results.write_text(page, encoding="utf-8")
+    save(options.results, page, __file__)
     return 0
 
 

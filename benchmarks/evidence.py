@@ -31,6 +31,7 @@ import numpy as np
 from benchmarks import hiqa_boards, quality
 from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.datasets import Question as Asked
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import BUDGETS, POOLED, SAMPLES, Sample, remembered, sample
 from benchmarks.methods_tables import Interval, mean_of_sets
@@ -485,7 +486,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(f"Nothing to compare with: --rows must include {BASE!r}.")
     text = page(about, values)
     print(text)
-    (options.output / f"evidence{small}.md").write_text(text, encoding="utf-8")
+    save(options.output / f"evidence{small}.md", text, __file__)
 
 
 def _sample_line(one: Sample) -> str:

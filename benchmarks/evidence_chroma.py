@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit
 from benchmarks.evidence import KEPT, KeptTokens
+from benchmarks.freshness import save
 from benchmarks.hiqa_chroma import COLUMNS, PUBLISHED, K
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
@@ -267,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts += [near_table(dataset.questions, all_scores)]
     text = "\n\n".join(parts) + "\n"
     print(text)
-    (options.output / "evidence_chroma.md").write_text(text, encoding="utf-8")
+    save(options.output / "evidence_chroma.md", text, __file__)
 
 
 if __name__ == "__main__":

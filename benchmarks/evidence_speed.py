@@ -30,6 +30,7 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, load_or_exit, visible
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
@@ -169,7 +170,7 @@ def write_indexing(count: int) -> None:
     ]
     text = "\n\n".join(page) + "\n"
     print(text)
-    (quality.RESULTS / "evidence_indexing.md").write_text(text, encoding="utf-8")
+    save(quality.RESULTS / "evidence_indexing.md", text, __file__)
 
 
 def main() -> None:

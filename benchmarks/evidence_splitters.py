@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Question
 from benchmarks.evidence import KEPT, KeptTokens, Setting
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import POOLED, sample
 from benchmarks.methods_systems import BOTH, Indexed, Models, d3, hiqa, multiview, own
@@ -224,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts += [f"## Within {budget:,} tokens", table(found, packed, whole, budget)]
     text = "\n\n".join(parts) + "\n"
     print(text)
-    (options.output / "evidence_splitters.md").write_text(text, encoding="utf-8")
+    save(options.output / "evidence_splitters.md", text, __file__)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,13 @@ def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     """Replace one part's record in hiqa.json, and write hiqa.md from all."""
     head = f"# HiQA\n\nMeasured by {COMMAND}."
     save_part(
-        folder / "hiqa.json", part, record, parts=PARTS, head=head, markdown=markdown
+        folder / "hiqa.json",
+        part,
+        record,
+        parts=PARTS,
+        head=head,
+        markdown=markdown,
+        scripts=[__file__],
     )
 
 

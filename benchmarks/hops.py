@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit
 from benchmarks.evidence import KEPT, KeptTokens
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.quality_tables import markdown_table
@@ -265,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts += ["## Self-ask with a very small language model", note, table(asked)]
     text = "\n\n".join(parts) + "\n"
     print(text)
-    (options.output / "hops.md").write_text(text, encoding="utf-8")
+    save(options.output / "hops.md", text, __file__)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks import ingestion_models
 from benchmarks.datasets import NAMES, DataMissing, data_root, load
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line, versions_line
 from structrag import (
     ContentAwareSplitter,
@@ -94,7 +95,7 @@ def main() -> int:
         outcome = killed(place, options.kills) if options.kills else ""
     page = rendered(rows, start, fed, outcome)
     print(page)
-    options.results.write_text(page, encoding="utf-8")
+    save(options.results, page, __file__)
     return 0
 
 

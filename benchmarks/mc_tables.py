@@ -21,6 +21,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit, visible
+from benchmarks.freshness import save
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_scores import TOP, gold_questions
 from benchmarks.quality_tables import markdown_table
@@ -208,7 +209,7 @@ def main() -> None:
     ]
     text = "\n\n".join(page) + "\n"
     print(text)
-    (quality.RESULTS / "mc_tables.md").write_text(text, encoding="utf-8")
+    save(quality.RESULTS / "mc_tables.md", text, __file__)
 
 
 if __name__ == "__main__":

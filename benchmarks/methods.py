@@ -31,6 +31,7 @@ import numpy as np
 
 from benchmarks import hiqa_boards, quality
 from benchmarks.datasets import Dataset, load, load_or_exit, visible
+from benchmarks.freshness import save
 from benchmarks.hiqa_scores import Sizes, read_questions
 from benchmarks.machine import machine_line
 from benchmarks.methods_plots import draw
@@ -204,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
     text = page(results)
     print(text)
-    (options.output / "methods.md").write_text(text, encoding="utf-8")
+    save(options.output / "methods.md", text, __file__)
     (options.output / "methods.json").write_text(
         json.dumps(figures(results), indent=1) + "\n", encoding="utf-8"
     )

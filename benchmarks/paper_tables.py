@@ -33,6 +33,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.d3_evidence import F1, OWN, RECALL, difference, evidence_scores
 from benchmarks.datasets import Dataset, load, load_or_exit
+from benchmarks.freshness import stamped
 from benchmarks.hiqa_boards import sample as boards_sample
 from benchmarks.hiqa_scores import Sizes
 from benchmarks.machine import machine_line
@@ -559,6 +560,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         part = makers[name](models, Sizes(counter), options.papers)
         print(part, flush=True)
         before = target.read_text(encoding="utf-8") if target.is_file() else ""
+        part = stamped(part, __file__)
         target.write_text(page(before, name, part, options.papers), encoding="utf-8")
 
 

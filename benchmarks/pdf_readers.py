@@ -36,6 +36,7 @@ import numpy as np
 from markdown_it import MarkdownIt
 
 from benchmarks.datasets import data_root
+from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.document import pdf_document
@@ -508,7 +509,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = "\n".join(parts) + "\n"
     print(text)
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(text, encoding="utf-8")
+    save(options.output, text, __file__)
 
 
 if __name__ == "__main__":

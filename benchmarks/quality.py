@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks.datasets import Dataset, load_or_exit, visible
+from benchmarks.freshness import save
 from benchmarks.quality_scores import differences, gold_questions, score
 from benchmarks.quality_systems import systems
 from benchmarks.quality_tables import report
@@ -202,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     page = report(results, about)
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "quality.md").write_text(page, encoding="utf-8")
+    save(options.output / "quality.md", page, __file__)
     content = json.dumps({"about": about, "sets": results}, indent=1)
     (options.output / "quality.json").write_text(content + "\n", encoding="utf-8")
 

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset
+from benchmarks.freshness import save
 from benchmarks.quality_scores import AT_BUDGETS, POINTS, score
 from benchmarks.quality_systems import ROUTES, System
 from benchmarks.quality_tables import markdown_table
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "quality_choices.md").write_text(page, encoding="utf-8")
+    save(options.output / "quality_choices.md", page, __file__)
 
 
 if __name__ == "__main__":

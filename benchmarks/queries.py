@@ -35,6 +35,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks import ingestion_models
 from benchmarks.datasets import NAMES, DataMissing
+from benchmarks.freshness import save
 from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.stores import STORES, asked, embedded, enough
@@ -74,7 +75,7 @@ def main() -> int:
     )
     page = rendered(rows, command, len(first), len(more))
     print(page)
-    options.results.write_text(page, encoding="utf-8")
+    save(options.results, page, __file__)
     return 0
 
 

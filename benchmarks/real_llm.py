@@ -25,6 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.datasets import load_or_exit, visible
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
@@ -259,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     print("\n\n".join(page))
     target = Path(__file__).parent / "results" / "real_llm.md"
-    target.write_text("\n\n".join(page) + "\n", encoding="utf-8")
+    save(target, "\n\n".join(page) + "\n", __file__)
 
 
 if __name__ == "__main__":

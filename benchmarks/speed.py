@@ -80,6 +80,7 @@ def save(folder: Path, part: str, record: dict[str, Any]) -> None:
         parts=PARTS,
         head=head,
         markdown=part_markdown,
+        scripts=[__file__, str(Path(__file__).with_name(f"speed_{part}.py"))],
     )
 
 

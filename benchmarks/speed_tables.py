@@ -12,6 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.freshness import stamped
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -125,12 +127,16 @@ def save_part(
     parts: Sequence[str],
     head: str,
     markdown: Callable[[str, Mapping[str, Any]], str],
+    scripts: Sequence[str],
 ) -> None:
     """Replace one part's record in a JSON file, and write the page of the same name from all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    records[part] = record
+    records[part] = {**record, "code": stamped("", *scripts)}
     records = {name: records[name] for name in parts if name in records}
     file.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     sections = "\n".join(markdown(name, value) for name, value in records.items())
-    file.with_suffix(".md").write_text(f"{head}\n\n{sections}", encoding="utf-8")
+    codes = [value.get("code", "") for value in records.values()]
+    code = "".join(sorted(set(codes))) if all(codes) else ""
+    page = f"{head}\n\n{sections}{code}"
+    file.with_suffix(".md").write_text(page, encoding="utf-8")

@@ -19,6 +19,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from benchmarks.datasets import DataMissing, data_root, load
+from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
 from benchmarks.speed_tables import (
     Table,
@@ -137,7 +138,7 @@ def publish(tables: Sequence[Table], repeat: int, folder: Path) -> str:
     (folder / "splitters.json").write_text(
         json.dumps(record, indent=1) + "\n", encoding="utf-8"
     )
-    (folder / "splitters.md").write_text(page, encoding="utf-8")
+    save(folder / "splitters.md", page, __file__)
     return page
 
 

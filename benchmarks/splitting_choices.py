@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.boundaries import DOCUMENTS, scores
 from benchmarks.datasets import Dataset, load
+from benchmarks.freshness import save
 from benchmarks.methods import BUDGETS, measured, sample
 from benchmarks.methods_peers import Peer, Splitting, by_size
 from benchmarks.methods_systems import Models, System, fixed, given, reading
@@ -220,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     page += markdown_table(head, rows, labels=1) + "\n"
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "splitting_choices.md").write_text(page, encoding="utf-8")
+    save(options.output / "splitting_choices.md", page, __file__)
 
 
 def _vectors(texts: tuple[str, ...], *, query: bool = False) -> Flow[Any]:

@@ -35,6 +35,7 @@ from benchmarks.evidence import (
     Unmatched,
     evidence,
 )
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import SAMPLES, sample
 from benchmarks.methods_tables import mean_of_sets
@@ -196,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = f"# Stems in BM25\n\n{facts}\n\n{reading}\n\n{table(words, stems)}\n"
     print(text)
     file = "stems_evidence.md" if options.evidence else "stems.md"
-    (options.output / file).write_text(text, encoding="utf-8")
+    save(options.output / file, text, __file__)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.datasets import NAMES, DataMissing
+from benchmarks.freshness import save
 from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.stores_made import PEERS, Made, Subject, own
@@ -110,7 +111,7 @@ def main() -> int:
     kind = "_made" if options.made else ""
     if options.retriever != "multiview":
         kind = f"_{options.retriever}"
-    (options.results or RESULTS / f"stores{kind}.md").write_text(page, encoding="utf-8")
+    save(options.results or RESULTS / f"stores{kind}.md", page, __file__)
     return 0
 
 

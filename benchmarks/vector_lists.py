@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import datasets, quality
+from benchmarks.freshness import save
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.quality_tables import markdown_table
 from structrag.evaluation.estimates import estimate
@@ -140,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
     page = rendered(rows, len(vectors), len(texts), options)
     print(page)
-    (options.output / "vector_lists.md").write_text(page, encoding="utf-8")
+    save(options.output / "vector_lists.md", page, __file__)
 
 
 def rendered(

@@ -40,7 +40,8 @@ class EvidenceRetriever(IndexRetriever):
 
     With `embedding` a structrag embedder of sentence-transformers, or `token_encoder` one of them
     beside LangChain's `Embeddings`, the tokens of the question are matched one by one, which is
-    what finds most. With plain `Embeddings` the sentences' vectors are used instead.
+    what finds most; so are they with `Embeddings` that hold a SentenceTransformer, such as
+    `HuggingFaceEmbeddings`. With others the sentences' vectors are used instead.
 
     `k`, `max_tokens`, `order` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
     A part of a table or list comes with the caption and header, or the sentence before it, in front

@@ -49,7 +49,7 @@ class StructragLoader(BaseLoader):
         isolated: bool = False,
         password: str | None = None,
     ) -> None:
-        self.paths: list[Path] = check_paths(path)
+        self.paths: list[Path] = [Path(one) for one in check_paths(path)]
         self.reading: FileReading = FileReading(reader, isolated, password)
 
     def lazy_load(self) -> Iterator[Document]:

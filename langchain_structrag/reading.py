@@ -17,6 +17,8 @@ from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
 from structrag.integrations.metadata import full_notes
 from structrag.integrations.origins import Origin
+from structrag.integrations.retrievers import LSA, chosen_embedding
+from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
@@ -51,6 +53,8 @@ class ReadingTextSplitter(StructureSplitter):
         call_settings = CallSettings(
             cache, batch_size, max_concurrency, progress=progress
         )
+        self._is_lsa_meant = isinstance(embedding, str) and embedding == LSA
+        embedding = None if self._is_lsa_meant else embedding
         self._models = models_of(embedding, llm, call_settings)
         self._runner()
 
@@ -75,7 +79,7 @@ class ReadingTextSplitter(StructureSplitter):
         Of many documents only a few are held at a time.
         """
         queue, names = DocumentQueue(documents, self._format), ChunkNames()
-        for chunks in self.core.split_all(queue, runner=self._runner()):
+        for chunks in self.core.split_all(queue, runner=self._told_runner()):
             yield from names.numbered(self._chunk_documents(*queue.next(), chunks))
 
     async def asplit_documents(self, documents: Iterable[Document]) -> list[Document]:
@@ -92,7 +96,7 @@ class ReadingTextSplitter(StructureSplitter):
     ) -> AsyncIterator[Document]:
         """`lazy_split_documents` on an event loop."""
         queue, names = DocumentQueue(documents, self._format), ChunkNames()
-        async for chunks in self.core.asplit_all(queue, runner=self._runner()):
+        async for chunks in self.core.asplit_all(queue, runner=self._told_runner()):
             for chunk in names.numbered(self._chunk_documents(*queue.next(), chunks)):
                 yield chunk
 
@@ -114,7 +118,7 @@ class ReadingTextSplitter(StructureSplitter):
         return await self.asplit_documents(documents)
 
     def _split(self, document: CoreDocument) -> list[Chunk]:
-        return self.core.split(document, runner=self._runner())
+        return self.core.split(document, runner=self._told_runner())
 
     def indexing_core(self) -> Any:
         """The core's splitter for an index, whose models answer. With heading paths where chunks
@@ -129,6 +133,14 @@ class ReadingTextSplitter(StructureSplitter):
     def _with_path(self) -> Any:
         core: Any = self.core
         return replace(core, context=core.respect_sections)
+
+    def _told_runner(self) -> Runner:
+        """`_runner`, after a warning where LSA takes the place of a model."""
+        has_model = self._models["embedder"] is not None or self._is_lsa_meant
+        core = getattr(self.core, "splitter", self.core)
+        if not has_model and decides_on_vectors(core):
+            chosen_embedding("embedding", None)
+        return self._runner()
 
     def _runner(self) -> Runner:
         return Runner(**self._models)

@@ -11,7 +11,7 @@ from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import check_at_least
-from structrag.integrations.splitters import UNLIMITED, check_overlap
+from structrag.integrations.splitters import UNLIMITED, overlap_within
 from structrag.text.sentences import SentenceSplitter
 from structrag.text.tokens import count_tokens
 
@@ -34,7 +34,7 @@ class ContentAwareTextSplitter(StructureSplitter):
     Args:
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
         chunk_overlap: Whole sentences that a later piece of a cut section repeats, at most this
-            long together; at most half of `chunk_size`. Sections never overlap.
+            long together; more than half of `chunk_size` counts as half. Sections never overlap.
         length_function: What measures sizes.
         keep_separator: Accepted and without effect: nothing of the text is ever left out.
         add_start_index: Whether metadata has places: `start_index`, `end_index`, `section_id`,
@@ -93,7 +93,6 @@ class ContentAwareTextSplitter(StructureSplitter):
             add_context=add_context,
             metadata_lists=metadata_lists,
         )
-        check_overlap(chunk_overlap, chunk_size)
         check_at_least("min_chunk_size", min_chunk_size, 0)
         if flat_chunk_size is not None:
             check_at_least("flat_chunk_size", flat_chunk_size, 1)
@@ -101,7 +100,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             max_tokens=chunk_size,
             flat_max_tokens=flat_chunk_size,
             min_tokens=min_chunk_size,
-            overlap=chunk_overlap,
+            overlap=overlap_within(chunk_overlap, chunk_size),
             context=add_context,
             exclude_titles=exclude_titles,
             plain_headings=plain_headings,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from langchain_core.documents import Document
@@ -36,6 +37,16 @@ from structrag.records import Document as CoreDocument
 from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 LengthFunction = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingLength:
+    """Counts the tokens of an encoding that tiktoken has loaded."""
+
+    encoding: Any
+
+    def __call__(self, text: str) -> int:
+        return len(self.encoding.encode_ordinary(text))
 
 
 class StructureSplitter(TextSplitter):
@@ -229,17 +240,21 @@ class StructureSplitter(TextSplitter):
     ) -> Self:
         """A splitter whose sizes are tokens of a tiktoken encoding.
 
-        With `model_name` it is the encoding of that model.
-        The encoding must be on this machine; nothing is downloaded. Special tokens in a text, such
-        as an end-of-text marker, count as ordinary characters and never raise, whatever
-        `allowed_special` and `disallowed_special` say.
+        With `model_name` it is the encoding of that model. One that is not on this machine is
+        fetched by tiktoken itself, as in LangChain's own splitters, whose errors come out as they
+        are. Special tokens in a text, such as an end-of-text marker, count as ordinary characters
+        and never raise, whatever `allowed_special` and `disallowed_special` say.
         """
+        tiktoken = require("tiktoken", extra="langchain")
         if model_name is not None:
-            tiktoken = require("tiktoken", extra="langchain")
             encoding_name = tiktoken.encoding_name_for_model(model_name)
         if encoding_name == "gpt2":
             encoding_name = "r50k_base"  # another name of the same encoding
-        return cls(length_function=tiktoken_counter(encoding_name), **kwargs)
+        try:
+            counter = tiktoken_counter(encoding_name)
+        except InvalidParameter:
+            counter = EncodingLength(tiktoken.get_encoding(encoding_name))
+        return cls(length_function=counter, **kwargs)
 
     @classmethod
     def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:

@@ -45,7 +45,8 @@ class EvidenceRetriever(IndexRetriever):
 
     With `embed_model` a structrag embedder of sentence-transformers, or `token_encoder` one of them
     beside a LlamaIndex embedding model, the tokens of the question are matched one by one, which is
-    what finds most. With another `embed_model` the sentences' vectors are used instead.
+    what finds most; so are they with an `embed_model` that holds a SentenceTransformer, such as
+    `HuggingFaceEmbedding`. With another the sentences' vectors are used instead.
 
     A part of a table or list is shown with the caption and header, or the sentence before it
     (`heading_context`, which models see and `max_tokens` counts). `context="all"` shows the heading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -11,7 +11,7 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
 from structrag.errors import InvalidDocument
-from structrag.integrations.loading import FileReading, LoadedText
+from structrag.integrations.loading import FileReading, LoadedText, check_paths
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 
@@ -62,34 +62,36 @@ class StructragReader(BaseReader):
 
     def lazy_load_data(
         self,
-        file: str | os.PathLike[str],
+        file: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         extra_info: Mapping[str, Any] | None = None,
         fs: Any = None,
     ) -> Iterator[Document]:
-        """The document of a file, or those of a folder's files.
+        """The document of a file, those of a folder's files, or of a list of both.
 
         Args:
-            file: A file or, without `fs`, a folder. A file of a folder that cannot be read is left
-                out with a warning.
+            file: A file, a folder (without `fs`), or a list of them. A file of a folder that cannot
+                be read is left out with a warning.
             extra_info: Metadata to be added.
-            fs: A file system of fsspec on which the file lies.
+            fs: A file system of fsspec on which the files lie.
 
         Raises:
+            InvalidParameter: `file` is none of these.
             InvalidDocument: nothing is there, or the file cannot be read (a ValueError).
             MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
         """
-        if fs is None:
-            for path, loaded in self.reading.load_all(Path(file)):
-                yield _document(str(path), loaded, extra_info)
-            return
-        name = os.fspath(file)
-        try:
-            data = fs.read_bytes(name)
-        except OSError as error:
-            raise InvalidDocument(
-                f"Cannot read {name!r}: {error.strerror or error}."
-            ) from error
-        yield _document(name, self.reading.load_bytes(data, name), extra_info)
+        for place in check_paths(file, "file"):
+            if fs is None:
+                for path, loaded in self.reading.load_all(Path(place)):
+                    yield _document(str(path), loaded, extra_info)
+                continue
+            name = os.fspath(place)
+            try:
+                data = fs.read_bytes(name)
+            except OSError as error:
+                raise InvalidDocument(
+                    f"Cannot read {name!r}: {error.strerror or error}."
+                ) from error
+            yield _document(name, self.reading.load_bytes(data, name), extra_info)
 
 
 def _document(

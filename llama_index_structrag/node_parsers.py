@@ -15,7 +15,7 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.integrations.splitters import UNLIMITED, check_overlap
+from structrag.integrations.splitters import UNLIMITED, overlap_within
 
 if TYPE_CHECKING:
     _ContentAware = StructureNodeParser
@@ -61,8 +61,8 @@ class ContentAwareNodeParser(_ContentAware):
     chunk_overlap: int = Field(
         default=0,
         ge=0,
-        description="Tokens of whole sentences that a later part of a cut section repeats; at most "
-        "half of chunk_size.",
+        description="Tokens of whole sentences that a later part of a cut section repeats; more "
+        "than half of chunk_size counts as half.",
     )
     flat_chunk_size: int | None = Field(
         default=None,
@@ -97,7 +97,7 @@ class ContentAwareNodeParser(_ContentAware):
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:
-        check_overlap(self.chunk_overlap, self.chunk_size)
+        overlap_within(self.chunk_overlap, self.chunk_size)
         return self
 
     def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from llama_index_structrag.settings import Named
 from structrag.chunks.model_splitter import read_boundary_embedder
 from structrag.errors import InvalidParameter
 from structrag.integrations.metadata import full_notes
-from structrag.integrations.retrievers import with_one_embedder
+from structrag.integrations.retrievers import LSA, chosen_embedding, with_one_embedder
+from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
@@ -89,9 +90,10 @@ class ModelFields(BaseModel):
     )
 
     def _runner(self) -> Runner:
+        is_lsa = isinstance(self.embed_model, str) and self.embed_model == LSA
         return Runner(
             llm=core_model(self.llm),
-            embedder=core_embedder(self.embed_model),
+            embedder=None if is_lsa else core_embedder(self.embed_model),
             call_settings=CallSettings(
                 checked_cache(self.cache), self.batch_size, self.max_concurrency
             ),
@@ -141,6 +143,12 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
         if least is None or limit == self.chunk_size:
             return least
         return min(least, most)
+
+    def _runner(self) -> Runner:
+        """Warns where LSA takes the place of a model."""
+        if self.embed_model is None and decides_on_vectors(self):
+            chosen_embedding("embed_model", None)
+        return super()._runner()
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
         """What metadata tells of a chunk: its extras in `KEYS`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from doubles import HashEmbedder
+from doubles import HashEmbedder, by_words
 from samples import dense_document
 
 from structrag.chunks.enriching.density import (
@@ -30,7 +30,7 @@ TEXT = (
 
 
 def chunks_of(text: str = TEXT, size: int = 27) -> list[Chunk]:
-    return FixedSplitter(max_tokens=size).split(read_text(text))
+    return FixedSplitter(max_tokens=size, counter=by_words).split(read_text(text))
 
 
 def measured(

@@ -92,7 +92,7 @@ def manual(topics: Sequence[str] = TOPICS) -> Document:
 
 
 def numbered(n: int) -> Document:
-    """Sentences of 20 estimated tokens."""
+    """Sentences of 20 tokens as `doubles.by_words` counts."""
     return read_text(
         " ".join(f"This is number {i}" + " word" * 11 + "." for i in range(n)),
         format="text",

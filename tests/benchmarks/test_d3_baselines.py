@@ -73,7 +73,7 @@ def test_all_find_the_evidence_in_reading_order(name: str) -> None:
 
 def test_calls_and_sizes() -> None:
     # 520 tokens each.
-    paragraphs = chunks(*(f"h{i} " + "heron " * 399 for i in range(20)))
+    paragraphs = chunks(*(f"h{i} " + "heron " * 259 for i in range(20)))
     model = ScriptedModel(oracle("heron"))
     assert run(paragraph_flow(QUESTION, paragraphs), model).cost.calls == 20
     assert run(map_reduce_flow(QUESTION, paragraphs), model).cost.calls == 21

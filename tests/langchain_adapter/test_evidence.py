@@ -11,6 +11,7 @@ from doubles import HashTokens
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
+from langchain_fakes import BagOfWords
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from langchain_structrag import (
@@ -156,3 +157,29 @@ def test_in_langchains_own_compression_retriever() -> None:
     )
     (short,) = retriever.invoke(QUESTION)
     assert short.page_content == "Rinse the filter every week."
+
+
+def test_the_model_inside_an_embedding_matches_tokens() -> None:
+    from structrag.models.bundled import has_minilm, minilm
+
+    if not has_minilm():
+        pytest.skip("the extra 'demo' is not installed")
+    encoder = minilm()
+
+    class Held(BagOfWords):
+        """Holds a SentenceTransformer, as HuggingFaceEmbeddings does."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._client = encoder.model
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return encoder.embed(texts).tolist()  # type: ignore[no-any-return]
+
+    made = EvidenceRetriever.from_documents(DOCUMENTS, Held())
+    (found, *_) = made.invoke("Which animals purr?")
+    (other, *_) = EvidenceRetriever.from_documents(DOCUMENTS, encoder).invoke(
+        "Which animals purr?"
+    )
+    assert found.metadata["score_parts"]["tokens"] > 0
+    assert found.metadata["score"] == pytest.approx(other.metadata["score"], abs=1e-4)

@@ -310,10 +310,7 @@ async def test_results_fit_the_tokens_given() -> None:
     packed = made("embedding", k=12, max_tokens=60)
     found = packed.invoke("supply voltage of the TL431")
     assert facts(await packed.ainvoke("supply voltage of the TL431")) == facts(found)
-    sizes = [
-        count_tokens("\n".join([d.metadata["heading_path"], d.page_content]))
-        for d in found
-    ]
+    sizes = [count_tokens(d.page_content) for d in found]
     assert 1 < len(found) < len(free) and sum(sizes) <= 60
     assert found[0].id == free[0].id
     in_order = made("embedding", k=12, max_tokens=60, order="document").invoke(

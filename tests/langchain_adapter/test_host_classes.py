@@ -51,7 +51,7 @@ def pipeline() -> Any:
     return compressors.DocumentCompressorPipeline(
         transformers=[
             ContentAwareTextSplitter(chunk_size=50),
-            EvidenceCompressor(max_tokens=8),
+            EvidenceCompressor(max_tokens=10),
         ]
     )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from itertools import pairwise
 
+import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
@@ -146,3 +148,12 @@ def test_a_document_brings_its_instructions_in_its_metadata() -> None:
     ]
     splitter.split_documents(documents)
     assert sorted(queries) == sorted([*questions[0], *questions[1]])
+
+
+def test_lsa_is_told_unless_it_was_asked_for() -> None:
+    with pytest.warns(UserWarning, match="No embedding model was given") as told:
+        PICTextSplitter().split_text(TEXT)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert PICTextSplitter("lsa").split_text(TEXT)

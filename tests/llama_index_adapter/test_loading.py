@@ -18,7 +18,7 @@ from llama_index_structrag import (
     MultiViewRetriever,
     StructragReader,
 )
-from structrag.errors import InvalidDocument
+from structrag.errors import InvalidDocument, InvalidParameter
 
 MANUAL = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n"
 
@@ -109,3 +109,16 @@ def test_the_pages_of_a_pdf_stay_hidden_behind_splitters_of_others(
     documents = StructragReader().load_data(path)
     node = sentence_splitter(chunk_size=200).get_nodes_from_documents(documents)[0]
     assert "page_starts" not in node.get_content(MetadataMode.LLM)
+
+
+def test_a_list_of_files_and_folders_is_read(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for name in ("a.md", "folder/b.md"):
+        (tmp_path / name).write_text(f"# {name}\n\nIt is here.", encoding="utf-8")
+    places = [str(tmp_path / "a.md"), tmp_path / "folder"]
+    found = StructragReader().load_data(places)
+    assert [document.metadata["file_name"] for document in found] == ["a.md", "b.md"]
+    with pytest.raises(
+        InvalidParameter, match="file must be a file, a folder, or a list"
+    ):
+        StructragReader().load_data(3)

@@ -68,20 +68,25 @@ class Code:
             shorter = replace(joined[i], end=end)
             if below.start == division.end and not fits(joined[i]) and fits(shorter):
                 joined[i : i + 2] = [shorter, replace(below, start=end)]
-        return [part for each in joined for part in self._without_comment(each, fits)]
+        return [part for each in joined for part in self._without_lead(each, fits)]
 
-    def _without_comment(
+    def _without_lead(
         self, division: Division, fits: Callable[[Division], bool]
     ) -> list[Division]:
-        """A division, or the comment above its function and the function, where that alone fits."""
-        comment = _COMMENT.match(self.outline.document.text, division.start)
-        end = comment.end() if comment else 0
-        if division.is_inside or not division.start < end < division.end:
+        """A division, or what stands above its function and the function, where that alone fits: a
+        comment, the line of a class."""
+        functions = [] if division.is_inside else self._functions(division)
+        if not functions or fits(division):
             return [division]
-        alone = replace(division, start=end)
-        if fits(division) or not fits(alone) or not self._functions(division):
-            return [division]
-        return [replace(division, end=end, is_inside=True), alone]
+        begin = functions[0].start
+        comment = _COMMENT.match(self.outline.document.text, begin)
+        for end in (begin, comment.end() if comment else begin):
+            alone = replace(division, start=end, first=functions[0])
+            if division.start < end < division.end and fits(alone):
+                is_comment = division.start == begin
+                lead = replace(division, end=end, section=division.first)
+                return [replace(lead, is_inside=is_comment), alone]
+        return [division]
 
     def _functions(self, division: Division) -> list[Section]:
         """The functions that begin in a division, the outermost first."""

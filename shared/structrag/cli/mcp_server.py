@@ -20,7 +20,7 @@ from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.cli.options import read_document
 from structrag.errors import InvalidParameter, StructragError, check_at_least
-from structrag.integrations.metadata import page_label
+from structrag.integrations.metadata import PLACE_KEY, page_label, place_notes
 from structrag.reading.sections import parse
 from structrag.records import Document, Hit, Section
 from structrag.text.tokens import count_tokens
@@ -45,6 +45,7 @@ class FoundPassage(TypedDict):
     start: int  # characters of the document's text
     end: int
     pages: str  # of a PDF, from 1, such as "3" or "3-4"; else ""
+    place: str  # in the file, such as "slide 4" or "sheet Prices A12:C20"; else ""
     # What the text is read with: header of a table's rows, lead-in of a list's items.
     context: str
     text: str
@@ -200,6 +201,7 @@ class Library:
             start=chunk.start,
             end=chunk.end,
             pages=page_label(document.meta, chunk),
+            place=place_notes(document.meta, chunk).get(PLACE_KEY, ""),
             context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),

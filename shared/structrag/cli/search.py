@@ -25,7 +25,7 @@ from structrag.cli.options import (
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.opening import engine_of
-from structrag.integrations.metadata import page_label
+from structrag.integrations.metadata import page_label, place_notes
 from structrag.records import Document, Hit
 
 
@@ -131,6 +131,7 @@ def _record(hit: Hit, document: Document) -> dict[str, Any]:
         "document": hit.chunk.doc_id,
         "title": document.title,
         "pages": page_label(document.meta, hit.chunk),
+        **place_notes(document.meta, hit.chunk),
         **chunk_record(hit.chunk),
         "routes": dict(hit.routes),
         "route_scores": dict(hit.scores),
@@ -143,6 +144,9 @@ def _shown_hit(hit: Hit, document: Document) -> str:
     page = page_label(document.meta, hit.chunk)
     place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
     place += f" page {page}" if page else ""
+    place += "".join(
+        f", {where}" for where in place_notes(document.meta, hit.chunk).values()
+    )
     path = path_of(hit.chunk, _title_of(document))
     text = " ".join(hit.chunk.text.split())
     excerpt = f"{text[:200]}{'…' if len(text) > 200 else ''}"

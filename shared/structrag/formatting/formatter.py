@@ -17,6 +17,7 @@ from structrag.formatting.heuristic import (
     sound_headings,
 )
 from structrag.formatting.html import markdown_of_html
+from structrag.formatting.markup import markdown_of_markup
 from structrag.formatting.windows import PAPER_PROMPT, PROMPT
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
@@ -31,6 +32,7 @@ from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.reading.drafts import Draft
 from structrag.reading.files import read_text
+from structrag.reading.formats import format_named
 from structrag.reading.paging import PAGE_STARTS, written_starts
 from structrag.reading.pdf.pages import Page
 from structrag.reading.sections import headings_of_markdown
@@ -294,6 +296,9 @@ def _read_document(document: Document, with_model: bool) -> _Source:
         )
     if document.format == "markdown":
         return _read_markdown(document, with_model)
+    format = format_named(document.format)
+    if format and format.is_markup:
+        return _marked_up(document, markdown_of_markup(document), "layout")
     if not with_model:
         return _Source(
             document, "rules", markdown_of_text(document.text), _as_it_is("")

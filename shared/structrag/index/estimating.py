@@ -28,7 +28,7 @@ from structrag.text.plurals import pluralise
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 # A summary of so many words is not shortened; of equal words it would be no summary.
 LONGEST = "".join(
-    f"{a}{b}{b}{a} " for a, b in islice(product(ascii_lowercase, repeat=2), 199)
+    f"{a}{b}e " for a, b in islice(product(ascii_lowercase, repeat=2), 199)
 )
 RATING = "5"
 

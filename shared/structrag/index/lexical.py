@@ -450,25 +450,27 @@ class LexicalIndex:
             from rank_bm25 import BM25Okapi
         except ImportError:
             return None
-        positions, texts = [], []
+        texts: dict[int, list[str]] = {}  # by the number of the row
         for part in self.parts:
-            rows = to_rows(part.postings)
-            names = {number: term for term, number in part.vocabulary.items()}
-            for row in part.place.live_rows().tolist():
-                if rows.lengths[row] == ABSENT:
-                    continue
-                of_row = slice(*rows.indptr[row : row + 2].tolist())
-                held = zip(rows.terms[of_row], rows.counts[of_row], strict=True)
-                texts.append([names[term] for term, n in held for _ in range(n)])
-                positions.append(int(part.place.positions_of(np.array([row]))[0]))
-        order = np.argsort(positions)
+            postings, place = part.postings, part.place
+            there = postings.lengths.all() != ABSENT
+            if place.live is not None:
+                there &= place.live
+            at = place.positions_of(np.arange(place.n_rows)).tolist()
+            texts |= {at[row]: [] for row in np.flatnonzero(there).tolist()}
+            for term, _ in part.vocabulary.items():
+                rows, counts = part.posting(term)
+                for row, times in zip(rows.tolist(), counts.tolist(), strict=True):
+                    if there[row]:
+                        texts[at[row]] += [term] * times
+        positions = sorted(texts)
         package = BM25Okapi(
-            [texts[i] for i in order],
+            [texts[position] for position in positions],
             k1=self.bm25.saturation,
             b=self.bm25.b,
             epsilon=OKAPI_FLOOR,
         )
-        return np.array(positions)[order], package
+        return np.array(positions), package
 
     def _searched(
         self, where: slice | NDArray[np.bool_] | None

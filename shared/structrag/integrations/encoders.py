@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.errors import check_at_least
+from structrag.models.embedders import SentenceTransformerEmbedder
 from structrag.models.transformers_margin import TransformersMargin
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -63,6 +64,23 @@ def encoder_of(model: Any) -> Any:
         ):
             return candidate
     return None
+
+
+def token_reader(model: Any, name: str) -> SentenceTransformerEmbedder | None:
+    """The vectors of tokens of the SentenceTransformer that the model holds, with the model's
+    instructions; None where it holds none with a fast tokenizer."""
+    encoder = encoder_of(model)
+    if not hasattr(encoder, "tokenizer") or not hasattr(encoder, "modules"):
+        return None
+    settings = getattr(model, "encode_kwargs", None) or {}
+    of_query = getattr(model, "query_encode_kwargs", None) or settings
+    made = SentenceTransformerEmbedder(
+        encoder,
+        getattr(model, "query_instruction", None) or of_query.get("prompt"),
+        getattr(model, "text_instruction", None) or settings.get("prompt"),
+        name,
+    )
+    return made if made.gives_tokens else None
 
 
 def _is_limit(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -190,15 +191,15 @@ def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedT
     return LoadedText(text, facts)
 
 
-def check_paths(paths: Any) -> list[Path]:
+def check_paths(paths: Any, name: str = "path") -> list[str | os.PathLike[str]]:
     """One or more paths, as a caller names them. Raises InvalidParameter for anything else."""
-    if isinstance(paths, str | Path):
-        return [Path(paths)]
+    if isinstance(paths, str | os.PathLike):
+        return [paths]
     is_list = isinstance(paths, Iterable) and not isinstance(paths, bytes | Mapping)
     checked = list(paths) if is_list else []
-    if not checked or not all(isinstance(path, str | Path) for path in checked):
+    if not checked or not all(isinstance(path, str | os.PathLike) for path in checked):
         raise InvalidParameter(
-            "path must be a file, a folder, or a list of them, as strings or Paths; got "
+            f"{name} must be a file, a folder, or a list of them, as strings or Paths; got "
             f"{type(paths).__name__}."
         )
-    return [Path(path) for path in checked]
+    return checked

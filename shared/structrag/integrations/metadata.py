@@ -76,7 +76,7 @@ class HitMetadata(dict[str, Any]):
     Example:
         >>> metadata = HitMetadata({"source": "a.md"}, {"score": 0.5})
         >>> metadata["score"], metadata == {"source": "a.md"}, metadata.full()
-        (0.5, True, {'source': 'a.md', 'score': 0.5})
+        (0.5, True, {'score': 0.5, 'source': 'a.md'})
 
     Attributes:
         facts: What belongs to one search, or is seldom asked for.

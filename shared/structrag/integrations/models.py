@@ -10,11 +10,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from structrag.integrations.encoders import answer_counter, margin_model, reading_limit
+from structrag.errors import InvalidParameter
+from structrag.integrations.encoders import (
+    answer_counter,
+    margin_model,
+    reading_limit,
+    token_reader,
+)
 from structrag.integrations.naming import host_name
 from structrag.model_calls.counted import CallTokens, counted
 from structrag.model_calls.flow import adrive, drive
-from structrag.model_calls.requests import T
+from structrag.model_calls.requests import T, TokenVectors
 from structrag.models.margins import Masses, two_way_of_top
 from structrag.text.tokens import TokenCounter
 
@@ -199,9 +205,27 @@ class HostEmbedder:
     ) -> None:
         self.name = name or host_name(model, extra)
         self.max_tokens, self._counter = reading_limit(model, max_tokens)
+        self._tokens = token_reader(model, self.name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether the model holds a SentenceTransformer that `embed_tokens` can ask."""
+        return self._tokens is not None
+
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
+        """The token vectors of each text, as `SentenceTransformerEmbedder` gives them. Raises
+        InvalidParameter for a model that holds no SentenceTransformer."""
+        if self._tokens is None:
+            raise InvalidParameter(
+                f"token_encoder must hold a SentenceTransformer with a fast tokenizer; got "
+                f"{self.name!r}. Pass one, or its name or folder."
+            )
+        return self._tokens.embed_tokens(texts, query=query)
 
     def count_tokens(self, text: str) -> int:
         """The model's tokens of a text, for windows; an estimate without its tokenizer."""

@@ -73,12 +73,21 @@ def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
     }
 
 
-def check_overlap(chunk_overlap: int, chunk_size: int) -> None:
-    """Raise InvalidParameter for an overlap above half of the size."""
-    if chunk_overlap * 2 > chunk_size:
+def overlap_within(chunk_overlap: int, chunk_size: int) -> int:
+    """The overlap of the core: more than half of the size counts as half, so that every chunk
+    brings something new. Raises InvalidParameter for one above the size, as the hosts do."""
+    if chunk_overlap > chunk_size:
         raise InvalidParameter(
-            f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got {chunk_overlap}."
+            f"chunk_overlap must be at most chunk_size ({chunk_size}); got {chunk_overlap}."
         )
+    return min(chunk_overlap, chunk_size // 2)
+
+
+def decides_on_vectors(settings: Any) -> bool:
+    """Whether PIC or IDMS with these settings compares sentences by the embedding model's vectors,
+    and so by LSA's where none is given."""
+    margin = getattr(settings, "margin", "similarity")
+    return settings.boundary_embedder is None and margin == "similarity"
 
 
 def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:

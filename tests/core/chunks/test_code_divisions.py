@@ -152,6 +152,14 @@ def test_what_stands_behind_a_definition_is_not_its_own(
     assert [chunk.path for chunk in split(source, 200, language)] == paths
 
 
+def test_the_line_of_a_class_does_not_cut_its_first_function() -> None:
+    body = "".join(f"        value_{i} = {i}\n" for i in range(18))
+    function = f"    def run(self):\n{body}"
+    source = f"class Pump(Of, Water):\n{function}\n    x = 1\n"
+    texts = [chunk.text for chunk in split(source, len(function) + 8)]
+    assert texts[:2] == ["class Pump(Of, Water):\n", f"{function}\n"]
+
+
 def test_small_neighbours_are_joined_where_asked() -> None:
     assert len(split(MODULE, 400, min_tokens=150)) < len(split(MODULE, 400))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from doubles import by_words
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -204,7 +205,7 @@ def test_excluded_titles_leave_a_gap_with_everything_below_them() -> None:
 
 def test_small_sections_join_until_they_are_not_small() -> None:
     text = "".join(f"## S{i}\n\none two three four five\n\n" for i in range(9))
-    chunks = split(text, min_tokens=20, max_tokens=None)
+    chunks = split(text, min_tokens=20, max_tokens=None, counter=by_words)
     assert [chunk.text.count("##") for chunk in chunks] == [3, 3, 3]
     assert all(chunk.n_tokens >= 20 for chunk in chunks)
     assert len(split(text)) == 9

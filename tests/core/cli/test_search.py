@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import format_making
 import pytest
 from cli_running import MANUAL, run
 from fixture_cases import examples
@@ -128,6 +129,21 @@ def test_hits_in_a_pdf_have_their_pages(
         hit["document"][-3:]: hit["pages"] for hit in map(json.loads, out.splitlines())
     }
     assert pages[".md"] == "" and pages["pdf"]
+
+
+def test_hits_say_their_place_in_the_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    slides = "slide\ntitle Pump\nbox Rinse it.\nslide\ntitle Seals\nbox Seals are soft."
+    (tmp_path / "deck.pptx").write_bytes(format_making.pptx(slides))
+    (tmp_path / "talk.vtt").write_text(
+        "WEBVTT\n\n00:12:31.000 --> 00:12:33.000\nThe valve is open.\n"
+    )
+    for query, place in (("soft seals", "slide 2"), ("the open valve", "00:12:31")):
+        _, out, _ = run(capsys, "search", tmp_path, "-q", query, "-k", 1)
+        assert f"], {place}\n" in out
+        _, out, _ = run(capsys, "search", tmp_path, "-q", query, "-k", 1, "--json")
+        assert json.loads(out)["place"] == place
 
 
 @examples

@@ -29,7 +29,7 @@ def test_split_by_length_says_where_a_chunk_begins(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:
     manual.write_text(f"Before.\n\n{MANUAL}", encoding="utf-8")
-    _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--max-tokens", 8)
+    _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--max-tokens", 12)
     heads = [line.split("  ")[1] for line in out.splitlines() if line.startswith("──")]
     assert heads == [
         "(no heading)",

@@ -59,7 +59,9 @@ def test_pic_asks_for_answers_as_in_its_table_8() -> None:
         "It leaks.\nCats.\nRefer to the context above and answer the following question with just "
         "a few words.\nQuestion: What leaks?\nThe answer is"
     )
-    with pytest.raises(InvalidParameter, match="paper must be one of 'mc', 'pic'"):
+    with pytest.raises(
+        InvalidParameter, match="paper must be one of 'hiqa', 'mc', 'pic'"
+    ):
         answer_prompt("q", [], paper="d3")
 
 

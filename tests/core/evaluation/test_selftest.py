@@ -29,11 +29,11 @@ def test_duplicate_short_and_long_sections_are_not_asked() -> None:
 
 
 def words_of(tokens: int) -> str:
-    """A text of so many tokens."""
+    """A text that has so many tokens with its line's end."""
     text = "Rinse it"
-    while count_tokens(text) < tokens:
-        text += " a"
-    assert count_tokens(text) == tokens
+    while count_tokens(f"{text}\n") < tokens:
+        text += " now"
+    assert count_tokens(f"{text}\n") == tokens
     return text
 
 

@@ -123,7 +123,8 @@ def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) 
     index = Index(embedder=HashEmbedder(), llm=model, splitter=splitter, views="raw")
     with expected:
         report = index.add(pages())
-    assert report.usage["calls"] <= found.total.calls <= 2 * report.usage["calls"]
+    calls = report.usage["calls"]
+    assert calls <= found.total.calls <= 2.1 * calls
     assert found.stages["views"] == Usage()
     tokens = report.usage["embedding_tokens"]
     assert 0.7 * tokens <= found.total.embedding_tokens <= 1.5 * tokens

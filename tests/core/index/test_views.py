@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from doubles import ScriptedModel
+from doubles import ScriptedModel, by_words
 from fixture_cases import examples
 
 from structrag import ContentAwareSplitter, Document, Index, read_text
@@ -42,7 +42,7 @@ def made(
     settings: ViewSettings = DEFAULT,
     **splitting: Any,
 ) -> ViewTexts:
-    splitting = {"max_tokens": 2000, **splitting}
+    splitting = {"max_tokens": 2000, "counter": by_words, **splitting}
     chunks = ContentAwareSplitter(context=settings.with_context, **splitting).split(
         document
     )
@@ -147,7 +147,7 @@ def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
             self.asked.append(schema["required"])
             return '{"summary": "Of pumps.", "keywords": ["pump"]}'
 
-    document = read_text("# Pump\n\n" + "The pump moves water. " * 80, id="pump")
+    document = read_text("# Pump\n\n" + "The pump moves water. " * 56, id="pump")
     asked = {}
     for name, options in {
         "merged": {},

@@ -195,7 +195,7 @@ def test_how_much_an_embedding_model_reads(model: Any, limit: int | None) -> Non
     assert found == limit
     holds = any(getattr(model, name, None) is ENCODER for name in ("_client", "model"))
     assert isinstance(counter, EncoderCounter) is holds
-    assert counter("abc") == (5 if holds else 2)
+    assert counter("abc") == (5 if holds else 1)
     assert [reading_limit(model, most)[0] for most in (7, 1)] == [7, 1]
     with pytest.raises(InvalidParameter, match="max_tokens"):
         reading_limit(model, 0)

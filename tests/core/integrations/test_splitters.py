@@ -11,10 +11,10 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.integrations.splitters import (
     changes_of,
-    check_overlap,
     defaults_of,
     idms_margin,
     idms_target,
+    overlap_within,
     shows_path,
     take_settings,
 )
@@ -47,12 +47,17 @@ def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
     assert idms_target(7, 300) == 7
 
 
-def test_overlap_is_at_most_half_of_the_size() -> None:
-    check_overlap(5, 10)
-    with pytest.raises(
-        InvalidParameter, match=r"at most half of chunk_size \(10\); got 6"
-    ):
-        check_overlap(6, 10)
+def test_overlap_is_at_most_the_size_and_half_of_it_counts() -> None:
+    assert [overlap_within(overlap, 10) for overlap in (0, 4, 5, 6, 10)] == [
+        0,
+        4,
+        5,
+        5,
+        5,
+    ]
+    assert overlap_within(0, 1) == overlap_within(1, 1) == 0
+    with pytest.raises(InvalidParameter, match=r"chunk_size \(10\); got 11"):
+        overlap_within(11, 10)
 
 
 @examples
@@ -65,9 +70,3 @@ def test_titles_stand_before_chunks_that_lie_in_one_section(
 def test_words_are_the_margin_only_where_nothing_else_was_said() -> None:
     assert idms_margin("model", None, None) == "model"
     assert idms_margin("auto", "embedder", "llm") == "auto"
-
-
-def test_an_overlap_of_nothing_fits_any_size() -> None:
-    check_overlap(0, 1)
-    with pytest.raises(InvalidParameter, match="got 1"):
-        check_overlap(1, 1)

@@ -128,7 +128,7 @@ def test_a_shortened_index_text_is_not_what_is_counted() -> None:
 
 
 def test_chinese_is_cut_at_its_own_marks() -> None:
-    (first,) = pack([hit("电池可用三十小时。屏幕很亮。保修两年。")], 16)
+    (first,) = pack([hit("电池可用三十小时。屏幕很亮。保修两年。")], 22)
     assert first.chunk.text == "电池可用三十小时。屏幕很亮。"
 
 

@@ -146,7 +146,7 @@ class IDMSSplitter(BoundarySplitter):
 
         The chunk so far against the next sentence (equation 1), the threshold 0 for the first gap
         and then the mean of all margins before, no limits, no sections; segments filled greedily up
-        to 200 words, as its reference code does (260 tokens as `count_tokens` estimates them). The
+        to 200 words, as its reference code does (about 260 tokens of English). The
         margin is not divided by the mass of both options, whether the model is given as `llm` or
         as `margin=TransformersMargin(...)`. The enrichment is `IDMSEnricher.paper()`.
         """

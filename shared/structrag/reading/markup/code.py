@@ -214,6 +214,8 @@ def _walked(root: Any, data: bytes) -> tuple[list[_Found], dict[int, int]]:
         is_sequence = role.is_sequence
         inner: list[tuple[Any, _Role, int, int, int]] = []
         lead, row = -1, -2  # row: of the end of the comment above
+        if is_sequence and start < node.start_byte:  # it stands in front of a body
+            lead, row = start, node.start_point[0] - 1
         is_first = node != root
         for child in node.named_children:
             of_child = _role(child.type)

@@ -113,14 +113,14 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     of number. Paragraphs are joined over rows, columns and pages, words broken at line ends made
     whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where everything
     fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
-    stay behind it. Running heads, page numbers, watermarks and the numbers of lines in the margin
-    are left out (`Draft.removed`) and named in `Draft.uncertain`, with everything else that may be
-    wrong: guessed hyphens, tables left as text, large type that is no heading, pages that are
-    pictures. A picture with an alternative text, a caption or a file becomes an image block: before
-    its caption, else behind the text above it. `Draft.page_starts` says where each page begins;
-    within a paragraph to a few characters. Apart from what is left out, bullet signs and line-end
-    hyphens all text is there, in the order of the pages' lines. No page, or none with
-    text, gives "".
+    stay behind it. Running heads, page numbers, watermarks, the numbers of lines in the margin and
+    lines of nothing but unknown characters are left out (`Draft.removed`) and named in
+    `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
+    large type that is no heading, pages that are pictures. A picture with an alternative text, a
+    caption or a file becomes an image block: before its caption, else behind the text above it.
+    `Draft.page_starts` says where each page begins; within a paragraph to a few characters. Apart
+    from what is left out, bullet signs and line-end hyphens all text is there, in the order of the
+    pages' lines. No page, or none with text, gives "".
     """
     heads = find_running_heads(pages)
     marks = find_page_marks(pages)
@@ -129,7 +129,7 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     for page, of_heads, of_marks in zip(
         pages, heads.removed, marks.removed, strict=True
     ):
-        numbers = of_heads | of_marks
+        numbers = of_heads | of_marks | _unreadable(page)
         bodies.append([line for j, line in enumerate(page.lines) if j not in numbers])
         removed += [" ".join(page.lines[j].text.split()) for j in sorted(numbers)]
     joiner = Joiner.of(line.text for lines in bodies for line in lines)
@@ -558,6 +558,23 @@ def _code(rows: Sequence[Row]) -> str:
             line += " " * max(column - len(line), 1 if line else 0) + cell.text
         lines.append(line)
     return "\n".join(lines)
+
+
+def _unreadable(page: Page) -> set[int]:
+    """The lines of nothing but characters that the file does not tell, such as symbols of a font
+    of its own, which no other line stands beside."""
+    blank = [not line.text.strip(" \t\ufffd") for line in page.lines]
+    return {
+        i
+        for i, line in enumerate(page.lines)
+        if blank[i]
+        and "\ufffd" in line.text
+        and not any(
+            other.top < line.bottom and line.top < other.bottom
+            for other, is_blank in zip(page.lines, blank, strict=True)
+            if not is_blank
+        )
+    }
 
 
 def _page_notes(pages: Sequence[Page]) -> Iterator[str]:

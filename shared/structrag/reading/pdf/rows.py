@@ -15,7 +15,7 @@ from structrag.text.scripts import SPACELESS
 # It begins at the first part of a word with hyphens: from each part it would take quadratic time.
 _BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")
 # An option of a command, a web address, a path or an e-mail address: its hyphens are its own.
-_ADDRESS = re.compile(r"\W*?(?:--\w|\w+://|www\.|~?\.{0,2}/\w|[\w.+-]+@\w)")
+_ADDRESS = re.compile(r"\W{0,20}?(?:--\w|\w+://|www\.|~?\.{0,2}/\w|[\w.+-]{1,64}@\w)")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")

@@ -245,7 +245,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
 
     @property
     def _summary_words(self) -> int:
-        # `count_tokens` estimates 1.3 tokens a word.
+        # English has about 1.3 tokens a word.
         return self._most * 10 // 13
 
     @property

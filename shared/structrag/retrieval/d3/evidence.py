@@ -28,7 +28,7 @@ from structrag.text.heading_path import SEPARATOR
 COMPONENT = "d3.select/1"
 SUMMARY_COMPONENT = "d3.paragraph/1"
 LEAST_BUDGET = 64  # tokens of paragraphs; with less room than that no call is made
-WORDS_PER_TOKEN = 1 / 1.3  # as `count_tokens` estimates
+WORDS_PER_TOKEN = 1 / 1.3  # of English, about
 
 
 def select_flow(

@@ -94,7 +94,7 @@ class Selection:
             texts)`.
         prompt: What the language model is asked, with {paragraphs} and {question}.
         counter: Token counter, `str -> int`, of the language model. By default its own tokenizer
-            counts, where it has one (`count_tokens`); else tokens are estimated, and 78% of a
+            counts, where it has one (`count_tokens`); else tokens are estimated, and 85% of a
             window are filled.
         language: Of stop words and sentence ends, an English name such as "german".
 

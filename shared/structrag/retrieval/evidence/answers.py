@@ -18,6 +18,7 @@ SHORT = 12  # tokens: less is below a sentence
 _COLONS = (":", "：")
 _QUESTIONS = ("?", "？")
 _ENDS = (".", "!", ";", ",", "。", "！", *_QUESTIONS)
+_SENTENCE = (".", "!", "。", "！", *_QUESTIONS)
 _SHOWN = (
     "table",
     "list",
@@ -94,7 +95,7 @@ def whole_answers(text: str, parts: Sequence[Part]) -> list[Part]:
     for part in reversed([part for part in parts if part.atoms]):
         if answers and _introduces(text, part, answers[-1]):
             answers += reversed(_joined(part, answers.pop()))
-        elif answers and _is_below_a_sentence(part, answers[-1]):
+        elif answers and _fit_together(text, part, answers[-1]):
             answers[-1] = part + answers[-1]
         else:
             answers.append(part)
@@ -130,9 +131,13 @@ def _introduces(text: str, part: Part, other: Part) -> bool:
     return is_line and not line.endswith(_ENDS) and part.tokens < SHORT <= other.tokens
 
 
-def _is_below_a_sentence(part: Part, other: Part) -> bool:
-    tokens = part.tokens, other.tokens
-    return min(tokens) < SHORT and sum(tokens) <= WHOLE
+def _fit_together(text: str, part: Part, other: Part) -> bool:
+    """Whether one of two is below a sentence, and both are short."""
+    are_fragments = (
+        each.tokens < SHORT and not _line(each.text(text)).endswith(_SENTENCE)
+        for each in (part, other)
+    )
+    return part.tokens + other.tokens <= WHOLE and any(are_fragments)
 
 
 def _joined(lead: Part, rest: Part) -> list[Part]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, ScriptedModel, Similarities
+from doubles import HashEmbedder, ScriptedModel, Similarities, by_words
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,7 +71,9 @@ def spans(chunks: list[Chunk]) -> list[tuple[int, int]]:
 
 
 def split_numbers(values: list[float], **changes: Any) -> list[Chunk]:
-    splitter = PICSplitter.paper(instruction_vectors=[1.0, 0.0], **changes)
+    splitter = PICSplitter.paper(
+        instruction_vectors=[1.0, 0.0], counter=by_words, **changes
+    )
     return splitter.split(numbered(len(values)), embedder=Similarities(values))
 
 
@@ -417,7 +419,8 @@ def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
 def test_a_scope_that_can_only_be_one_chunk_is_not_looked_at(
     n: int, choices: dict[str, Any], is_looked_at: bool
 ) -> None:
-    found = PICSplitter(**choices).explain(numbered(n), embedder=HashEmbedder())
+    splitter = PICSplitter(counter=by_words, **choices)
+    found = splitter.explain(numbered(n), embedder=HashEmbedder())
     assert (len(found.series[0].values) > 0) is is_looked_at
 
 

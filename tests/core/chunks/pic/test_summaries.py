@@ -21,11 +21,10 @@ def test_a_long_document_is_summarised_in_windows() -> None:
     found = PICSplitter(summary_window=1000, scope="document").explain(
         document, embedder=HashEmbedder(), llm=llm
     )
-    assert (
-        len(llm.prompts) == 7
-        and [prompt.count("number") for prompt in llm.prompts[:6]] == [50] * 6
-    )
-    assert llm.prompts[6].count("Summary of 50 sentences.") == 6
+    assert len(llm.prompts) == 7 and [
+        prompt.count("number") for prompt in llm.prompts[:6]
+    ] == [58] * 5 + [10]
+    assert llm.prompts[6].count("Summary of ") == 6
     assert found.series[0].note == "Summary of 0 sentences."
 
 

@@ -170,6 +170,21 @@ def test_pictures_and_unknown_characters_are_reported() -> None:
     ]
 
 
+def test_lines_of_unknown_characters_alone_are_left_out() -> None:
+    made = draft(
+        page(
+            line("\ufffd", 60, size=16),
+            *text_from(100),
+            line("\ufffd \ufffd", 400),
+            line("\ufffd", 500),
+            line("an item", 500, x=120),
+        )
+    )
+    assert made.text.count("\ufffd") == 1 and "an item" in made.text
+    assert made.removed == ("\ufffd", "\ufffd \ufffd")
+    assert any("which 4 characters" in note for note in made.uncertain)
+
+
 def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
     for picture, words, is_noted in (
         ((0.0, 300.0, 600.0, 800.0), 19, True),  # the lower five eighths

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, HashTokens
+from doubles import HashEmbedder, HashTokens, by_words
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +38,7 @@ BOATS = read_text(
     "# Boats\n\nBoats float. A blue boat leaks too.\n", id="boats", meta={"year": 2021}
 )
 MODELS = [None, HashEmbedder(), HashTokens()]
+COUNTED = ReadOptions(counter=by_words)
 
 
 def made(embedding: Any = None, **options: Any) -> EvidenceRetriever:
@@ -80,7 +81,7 @@ def test_tokens_of_a_second_encoder_stand_beside_an_embedding() -> None:
 
 
 def test_rank_and_reading_order() -> None:
-    retriever = made(HashTokens())
+    retriever = made(HashTokens(), read_options=COUNTED)
     by_rank = retriever.search("Do cats like fish? blue boat", max_tokens=25)
     by_place = retriever.search(
         "Do cats like fish? blue boat", max_tokens=25, order="document"
@@ -99,9 +100,10 @@ def test_a_passage_that_starts_with_its_heading_shows_what_is_above_it() -> None
 
 
 def test_below_one_sentence_its_beginning_is_given() -> None:
-    (hit,) = made(HashTokens()).search("Which blue pump leaks?", max_tokens=4)
+    retriever = made(HashTokens(), read_options=COUNTED)
+    (hit,) = retriever.search("Which blue pump leaks?", max_tokens=4)
     assert hit.chunk.text == "The blue pump" and hit.chunk.extras == {"cut": True}
-    assert made(HashTokens()).search("Which blue pump leaks?", max_tokens=1) == []
+    assert retriever.search("Which blue pump leaks?", max_tokens=1) == []
 
 
 def test_documents_are_added_replaced_and_deleted() -> None:
@@ -489,7 +491,7 @@ def test_of_so_many_passages_none_is_a_heading_alone() -> None:
 
 
 def test_a_number_of_passages_are_not_joined() -> None:
-    retriever = made(HashTokens())
+    retriever = made(HashTokens(), read_options=COUNTED)
     hits = retriever.search("pump leaks care rinse dry", 9, where={"doc_id": "pumps"})
     assert sorted(texts(hits)) == [
         "- Rinse it weekly.\n- Dry it.",

@@ -192,6 +192,7 @@ def content(retriever: HiQARetriever) -> Any:
     )
 
 
+@pytest.mark.filterwarnings("ignore:HiQARetriever found no critical keyword")
 @settings(max_examples=60, deadline=None)
 @given(changes, st.sampled_from([(), ("A10", "手机")]))
 def test_after_any_changes_as_of_a_fresh_index(

@@ -318,7 +318,7 @@ def test_keys_go_through_chunks_methods_and_hits(
         "document.getElementById('voice').textContent"
     )
     shown.press("2")
-    assert chunk_text(data, 0, 2)[:40] in picked(shown)
+    assert chunk_text(data, 0, 2)[:20] in picked(shown)
     shown.press("1")
     shown.press("]")
     hit = data["searches"][0]["hits"][0]
