@@ -9,7 +9,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag import FunctionEmbedder, Index, minilm
+from structrag import Index, minilm
+from structrag.models import FunctionEmbedder
 
 DIMENSIONS = 384
 

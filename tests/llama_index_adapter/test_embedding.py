@@ -24,9 +24,8 @@ from llama_index_structrag import (
     MultiViewRetriever,
     StructragEmbedding,
 )
-from structrag import FunctionEmbedder
 from structrag.errors import InvalidParameter
-from structrag.models import LsaEmbedder
+from structrag.models import FunctionEmbedder, LsaEmbedder
 
 TEXTS = [f"text number {i}" for i in range(7)]
 

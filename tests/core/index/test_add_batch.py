@@ -14,10 +14,8 @@ from fixture_cases import examples
 from samples import GUIDE_VIEWS, GUIDE_WORDS, guide
 
 from structrag import (
-    Cache,
     ContentAwareSplitter,
     Document,
-    FunctionEmbedder,
     HiQASplitter,
     IDMSSplitter,
     Index,
@@ -34,8 +32,10 @@ from structrag.index.add_batch import (
     split_windows,
 )
 from structrag.index.views import ViewSettings
+from structrag.model_calls import Cache
 from structrag.model_calls.requests import Embed
 from structrag.model_calls.runner import Runner
+from structrag.models import FunctionEmbedder
 from structrag.records import Chunk
 
 BODIES = [
