@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from cli_running import run
+from doubles import HashTokens
 
-from structrag.cli.engine_index import fill, search
+from structrag import EvidenceRetriever, read_file
+from structrag.cli.engine_index import EngineIndex, fill, search
 from structrag.errors import InvalidParameter
 
 
@@ -44,3 +46,26 @@ def test_files_are_indexed_and_searched(
     assert (code, json.loads(out)["document"]) == (0, str(tmp_path / "valve.md"))
     code, _, err = run(capsys, "search", tmp_path, *question)
     assert (code, "Leave the files out" in err) == (2, True)
+
+
+def test_what_an_engine_holds_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+    from structrag.cli.mcp_server import Library
+
+    monkeypatch.setattr(
+        "structrag.cli.engine_index.embedder_of", lambda _: HashTokens()
+    )
+    file, address = tmp_path / "pump.md", f"lancedb:{tmp_path / 'corpus'}"
+    file.write_text("# The pump\n\nThe pump is cleaned weekly.\n", encoding="utf-8")
+    retriever = EvidenceRetriever(HashTokens(), store=address)
+    retriever.add([read_file(file)])
+    library = Library(EngineIndex(address, embedder="minilm"), [])
+    (passage,) = library.find("Is the pump cleaned?", 1, None)
+    assert (passage["document"], passage["path"]) == ("pump.md", ["The pump"])
+    assert library.contents()["total"] == 1
+    assert "cleaned weekly" in library.read("pump.md", 1, 100)["text"]
+    with pytest.raises(InvalidParameter, match="document must be one of this folder's"):
+        library.read("other.md", 0, 100)
