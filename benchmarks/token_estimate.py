@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.datasets import DataMissing, data_root
+from benchmarks.freshness import save
 from benchmarks.quality_tables import markdown_table
 from structrag import __version__
 from structrag.text import token_pieces
@@ -130,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "",
         ]
     )
-    RESULTS.write_text(page, encoding="utf-8")
+    save(RESULTS, page, __file__)
     print(page)
     return 0
 

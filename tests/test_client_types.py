@@ -80,7 +80,7 @@ read_file("a.pdf", titel="A")  # wrong
 lc.MultiViewRetriever.from_documents(documents, embedding, fusionn="rrf")  # wrong
 lc.MultiViewRetriever.from_documents(documents, embedding, k="four")  # wrong
 lc.MultiViewRetriever(index=good.index, kk=3)  # wrong
-lc.HiQARetriever.from_documents(documents, embedding, embeddings=3)  # wrong
+lc.HiQARetriever.from_documents(documents, embedding, embedings=3)  # wrong
 lc.D3Retriever.from_texts(["x"], embedding, vector_store=None)  # wrong
 lc.EvidenceRetriever.load("path", embedding, max_token=3)  # wrong
 lc.ContentAwareTextSplitter(flat_metadata=True)  # wrong

@@ -208,7 +208,7 @@ def test_many_tables_that_are_never_closed_take_linear_time() -> None:
 
 def test_tables_of_real_documents(data_dir: Any) -> None:
     folder = data_dir / "parsing"
-    (table,) = [
+    table, *_ = [
         chunk
         for chunk in HiQASplitter().split(
             read_file(folder / "fastapi/en/tutorial/metadata.md")
