@@ -79,7 +79,7 @@ def page(results: Mapping[str, Any]) -> str:
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The results with a mean and its interval in the place of every question's recall."""
+    """The results with a mean and its interval in place of every question's recall."""
     sets = {
         name: {
             **one,

@@ -309,7 +309,7 @@ where the content clearly changes from that before. Answer with its number alone
 
 PROPOSITION_PROMPT = """\
 Rewrite the passage as a list of short, simple sentences, one a line. Each states one fact and can \
-be understood by itself: put names in the place of pronouns.
+be understood by itself: put names in place of pronouns.
 
 Passage: {text}"""
 

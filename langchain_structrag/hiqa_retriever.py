@@ -91,7 +91,7 @@ class HiQARetriever(IndexRetriever):
 
     None: by the preset."""
     lexical: Any = None
-    """A LangChain retriever over `segments()` in the place of BM25.
+    """A LangChain retriever over `segments()` in place of BM25.
 
     See `langchain_structrag.hiqa_retriever.LexicalRoute`."""
     max_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""IDMS for LangChain: margin sampling, in the place of `SemanticChunker`."""
+"""IDMS for LangChain: margin sampling, in place of `SemanticChunker`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PIC for LangChain, in the place of `SemanticChunker`."""
+"""PIC for LangChain, in place of `SemanticChunker`."""
 
 from __future__ import annotations
 

@@ -416,7 +416,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 def _core_options(
     options: Mapping[str, Any], embedding: Any = None, embedder: str = ""
 ) -> dict[str, Any]:
-    """Options as the core takes them, with its own objects in the place of LangChain's. `embedder`
+    """Options as the core takes them, with its own objects in place of LangChain's. `embedder`
     is what the embedding is called there."""
     read = {name: _core_value(name, value) for name, value in options.items()}
     store = read.pop("vectorstore", None)

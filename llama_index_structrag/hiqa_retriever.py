@@ -65,7 +65,7 @@ class HiQARetriever(IndexRetriever):
         similarity_top_k: How many nodes; fewer where fewer were found.
         preset, alpha, beta, keywords, detect_keywords, routes, diversify, view, order,
             compare_rest: As for structrag's `HiQARetriever`.
-        lexical: A LlamaIndex retriever over `segments()` in the place of BM25; see
+        lexical: A LlamaIndex retriever over `segments()` in place of BM25; see
             `llama_index_structrag.hiqa_retriever.LexicalRoute`.
         max_tokens: Tokens that the nodes may have together as language models see them, metadata
             included; those that do not fit are left out, and only the best is cut, at the end of a

@@ -1,4 +1,4 @@
-"""IDMS for LlamaIndex: margin sampling, in the place of `SemanticSplitterNodeParser`."""
+"""IDMS for LlamaIndex: margin sampling, in place of `SemanticSplitterNodeParser`."""
 
 from __future__ import annotations
 

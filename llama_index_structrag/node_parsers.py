@@ -1,4 +1,4 @@
-"""Node parsers that follow a document's structure, in the place of `SentenceSplitter`."""
+"""Node parsers that follow a document's structure, in place of `SentenceSplitter`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PIC for LlamaIndex, in the place of `SemanticSplitterNodeParser`."""
+"""PIC for LlamaIndex, in place of `SemanticSplitterNodeParser`."""
 
 from __future__ import annotations
 

@@ -362,7 +362,7 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
 def _core_options(
     options: Mapping[str, Any], embed_model: Any = None, embedder: str = ""
 ) -> dict[str, Any]:
-    """Options as the core takes them, with its own objects in the place of LlamaIndex's. `embedder`
+    """Options as the core takes them, with its own objects in place of LlamaIndex's. `embedder`
     is what the embedding model is called there."""
     read = {
         CORE_NAMES.get(name, name): _core_value(name, value, embed_model)

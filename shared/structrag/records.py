@@ -216,7 +216,7 @@ class Chunk:
         """What the view `raw` indexes: the context, a newline, the text.
 
         It is embedded, and indexed for BM25. Where an enricher left a shorter body in
-        `extras["reduced"]`, that stands in the place of the text.
+        `extras["reduced"]`, that stands in place of the text.
         """
         body = str(self.extras.get("reduced") or self.text)
         return f"{self.context}\n{body}" if self.context else body

@@ -182,7 +182,7 @@ def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(
     assert first.metadata["heading_path"] == "2 Two"
 
 
-# -- any retriever in the place of BM25
+# -- any retriever in place of BM25
 
 
 def by_id(document: Document, count: int) -> Document:

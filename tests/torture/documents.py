@@ -262,7 +262,7 @@ def _llama_index() -> tuple[Any, ...]:
 
 
 def check_langchain(rng: Random, document: Document) -> None:
-    """A document of LangChain, by splitters in the place of its own."""
+    """A document of LangChain, by splitters in place of its own."""
     from langchain_core.documents import Document as HostDocument
 
     host = HostDocument(page_content=document.text, metadata={"source": "d.md", "n": 1})
@@ -287,7 +287,7 @@ def check_langchain(rng: Random, document: Document) -> None:
 
 
 def check_llama_index(rng: Random, document: Document) -> None:
-    """A document of LlamaIndex, by node parsers in the place of its own."""
+    """A document of LlamaIndex, by node parsers in place of its own."""
     from llama_index.core import Document as HostDocument
     from llama_index.core.schema import MetadataMode
 

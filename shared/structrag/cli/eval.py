@@ -199,7 +199,7 @@ def _evidence(evaluation: Evaluation) -> str:
         return ""
     return (
         "; evidence by EvidenceRetriever, which hands over paragraphs and has sentences, rows and "
-        "headings in the place of chunks"
+        "headings in place of chunks"
     )
 
 

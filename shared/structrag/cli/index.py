@@ -58,7 +58,7 @@ def index(
     reader: Reader = "layout",
     isolated: Isolated = True,
 ) -> None:
-    """Index many files by several processes; begun again, it goes on.
+    """Index many files with several processes. If it is stopped, run it again: it resumes.
 
     Files that cannot be read are named and left out. `--max-tokens` limits the chunks of multiview.
     A store in an engine needs an `--embedder`; minilm is taken where it is installed.

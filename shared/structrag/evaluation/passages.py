@@ -1,4 +1,4 @@
-"""`EvidenceRetriever` measured beside splitters: passages in the place of chunks."""
+"""`EvidenceRetriever` measured beside splitters: passages in place of chunks."""
 
 from __future__ import annotations
 

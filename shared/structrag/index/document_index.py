@@ -52,7 +52,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         store: An empty one, with the levels and settings of this index.
         runner: Of its models.
         address: Where the documents are kept; None: in memory, until `save`.
-        host: A host's vector store in the place of the vectors of the first level.
+        host: A host's vector store in place of the vectors of the first level.
     """
 
     # Names in the configuration of every saved index of this class.
@@ -112,7 +112,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return place if changes == self.store.changes else None
 
     def use(self, store: CorpusStore) -> None:
-        """Take a store in the place of the one there is."""
+        """Take a store in place of the one there is."""
         self.store = store
         self.levels: Mapping[str, Level] = self._searched(store)
 

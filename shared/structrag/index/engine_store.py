@@ -99,7 +99,7 @@ class EngineStore(CorpusStore, ABC):
         documents: Sequence[Sequence[EngineRow]],
         replaced: Mapping[str, DocumentRow],
     ) -> None:
-        """Write documents in one commit, in the place of some that the reader has."""
+        """Write documents in one commit, in place of some that the reader has."""
 
     @abstractmethod
     def _remove(self, reader: Any, head: DocumentRow) -> None:

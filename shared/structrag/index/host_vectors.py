@@ -1,4 +1,4 @@
-"""A host's vector store in the place of an index's own vectors."""
+"""A host's vector store in place of an index's own vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from structrag.records import Chunk
 
 
 class DenseStore(Protocol):
-    """A host's vector store in the place of the index's own vectors.
+    """A host's vector store in place of the index's own vectors.
 
     It is told of a document after the index's own store has taken it. If it raises, the document is
     taken out again, and deleted here before the next try, so `delete` must bear entries that are

@@ -204,7 +204,7 @@ class LanceStore(EngineStore):
         self._commit(rows, outdated)
 
     def _commit(self, rows: list[EngineRow], outdated: Sequence[int]) -> None:
-        """Write rows in the place of outdated ones, in one step."""
+        """Write rows in place of outdated ones, in one step."""
         schema = self._table.schema
         if not outdated:
             self._table.add(arrow_of(rows, schema))

@@ -115,7 +115,7 @@ def write_settings(
 
 
 def write_table(database: Any, name: str, columns: Mapping[str, Any]) -> None:
-    """Put columns in the place of a small table."""
+    """Put columns in place of a small table."""
     pa = require("pyarrow", extra="lancedb")
     is_there = name in database.list_tables().tables
     table = pa.table(columns)

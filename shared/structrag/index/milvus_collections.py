@@ -267,7 +267,7 @@ def _parts(row: EngineRow) -> list[Record]:
 
 
 def _blob_parts(name: str, content: bytes) -> list[Record]:
-    """A blob in strings Milvus holds. Its name stands in the place of a chunk's id."""
+    """A blob in strings Milvus holds. Its name stands in place of a chunk's id."""
     text = b64encode(content).decode("ascii")
     pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
     of_all = {"kind": BLOB, "chunk": number_of_name(name), "vector": [0.0, 0.0]}

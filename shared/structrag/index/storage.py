@@ -120,7 +120,7 @@ def check_folder(name: str, place: object) -> None:
 
 
 def save_index(path: Place, saved: Saved, seen: Seen) -> Segment | None:
-    """Write an index folder, in the place of one that was `seen`.
+    """Write an index folder, in place of one that was `seen`.
 
     Returns the file that joins the segments that were in memory; None if all had files already.
 

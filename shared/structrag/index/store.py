@@ -417,7 +417,7 @@ class Store:
     def _install(
         self, segments: Sequence[Segment], live: Sequence[Live], merged: Segment
     ) -> bool:
-        """Put a merged segment in the place of its parts. Documents that were deleted since are
+        """Put a merged segment in place of its parts. Documents that were deleted since are
         marked in it. False, and nothing changes, where one of the segments is gone."""
         with self._lock:
             try:

@@ -49,7 +49,7 @@ class EngineResult:
 
 @dataclass(frozen=True, slots=True)
 class EngineRoute:
-    """A host's retriever as a route of an index, in the place of BM25.
+    """A host's retriever as a route of an index, in place of BM25.
 
     Its results are mapped back to the index's segments; see `segment_ranking`. How many it finds is
     the retriever's own setting. A host's class says how it is asked and what its results are.

@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """The end of an algorithm, in the place of its next requests."""
+    """The end of an algorithm, in place of its next requests."""
 
     result: T
 

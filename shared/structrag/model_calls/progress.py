@@ -89,7 +89,7 @@ class ProgressLine:
             _write(f"{line}\n")
 
     def say(self, text: str) -> None:
-        """Write a line on standard error, in the place of the progress."""
+        """Write a line on standard error, in place of the progress."""
         _write(f"{' ' * self.width}\r{text}\n" if self.width else f"{text}\n")
         self.width = 0
 

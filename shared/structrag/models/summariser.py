@@ -1,4 +1,4 @@
-"""A summariser of transformers in the place of a language model. Such as bart-large-cnn (D3,
+"""A summariser of transformers in place of a language model. Such as bart-large-cnn (D3,
 section 3.3.1)."""
 
 from __future__ import annotations

@@ -410,7 +410,7 @@ def format_of_file(name: str, text: str) -> str:
     as Markdown has them: two or more, each between blank lines. A file of another suffix may be
     code, whose comments look like headings: it is text unless it is a page or such Markdown with
     headings of two levels. What comes from a PDF, an Office file or an address, and what has no
-    suffix, is told by the text alone.
+    suffix, is detected from the text alone.
     """
     suffix = Path(name).suffix.lower()
     known = SUFFIXES.get(suffix, "")

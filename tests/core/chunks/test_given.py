@@ -1,4 +1,4 @@
-"""Chunks made before, in the place of a splitter."""
+"""Chunks made before, in place of a splitter."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Corpus:
         begins_run: Of each piece, whether it does not follow the one before it.
         is_candidate: Of each piece, whether its atoms may be found.
         is_sampled: Of each piece, whether its atoms show what is usual.
-        fitted: Arrays of all atoms in the place of the pieces' own.
+        fitted: Arrays of all atoms in place of the pieces' own.
     """
 
     def __init__(

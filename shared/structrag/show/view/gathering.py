@@ -43,7 +43,7 @@ def gather(
         splitters: Name -> splitter, in the order they are shown. A splitter is anything with
             `split(document)`. What splitters that read the text saw (PIC, IDMS) is shown beside it.
             Those named "hiqa" are searched by `HiQARetriever`, the others by `MultiViewRetriever`.
-            `Passages()` in the place of a splitter is `EvidenceRetriever`: its passages are shown,
+            `Passages()` in place of a splitter is `EvidenceRetriever`: its passages are shown,
             with the words that match the query.
         query: Looked for in an index of each splitter's chunks. "": nothing is indexed.
         k: How many hits a splitter.
