@@ -464,8 +464,9 @@ class LexicalIndex:
                     if there[row]:
                         texts[at[row]] += [term] * times
         positions = sorted(texts)
+        # In one order, or sums differ in their last digit with the order of adding.
         package = BM25Okapi(
-            [texts[position] for position in positions],
+            [sorted(texts[position]) for position in positions],
             k1=self.bm25.saturation,
             b=self.bm25.b,
             epsilon=OKAPI_FLOOR,
