@@ -109,10 +109,10 @@ _Group = _Table | _Code | _Loose | _Title | Paragraph
 def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     """Markdown made of laid-out pages by rules alone.
 
-    Headings are detected from larger or bold type and from numbers, their levels from size, weight
-    and depth of number. Paragraphs are joined over rows, columns and pages; words broken at line
-    ends are made whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where
-    everything fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
+    Headings are told by larger or bold type and by numbers; their levels by size, weight and depth
+    of number. Paragraphs are joined over rows, columns and pages, words broken at line ends made
+    whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where everything
+    fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
     stay behind it. Running heads, page numbers, watermarks, the numbers of lines in the margin and
     lines of nothing but unknown characters are left out (`Draft.removed`) and named in
     `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
