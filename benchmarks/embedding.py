@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from benchmarks.datasets import load_or_exit
 from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
-from structrag import ContentAwareSplitter
-from structrag.models import SentenceTransformerEmbedder
+from structrag import ContentAwareSplitter, SentenceTransformerEmbedder
 from structrag.models.bundled import minilm_path
 
 RESULTS = Path(__file__).resolve().parent / "results" / "embedding.md"

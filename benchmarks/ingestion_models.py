@@ -9,8 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag import Index, minilm
-from structrag.models import FunctionEmbedder
+from structrag import FunctionEmbedder, Index, minilm
 
 DIMENSIONS = 384
 

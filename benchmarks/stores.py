@@ -45,8 +45,13 @@ from benchmarks.freshness import save
 from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.stores_made import PEERS, Made, Subject, own
-from structrag import HiQARetriever, Index, MultiViewRetriever, read_text
-from structrag.models import FunctionEmbedder
+from structrag import (
+    FunctionEmbedder,
+    HiQARetriever,
+    Index,
+    MultiViewRetriever,
+    read_text,
+)
 from structrag.records import Document
 from structrag.text.terms import terms
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.speed_search_data import VOCABULARY
-from structrag import Index, MultiViewRetriever
+from structrag import FunctionEmbedder, Index, MultiViewRetriever
 from structrag.index.entries import Entry, Vectors
 from structrag.index.term_weights import numbered
-from structrag.models import FunctionEmbedder
 from structrag.records import Chunk, Document
 from structrag.text.terms import terms
 

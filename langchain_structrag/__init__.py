@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from langchain_structrag.hiqa_retriever import HiQARetriever
     from langchain_structrag.idms import IDMSTextSplitter
     from langchain_structrag.loading import StructragLoader, StructragParser
+    from langchain_structrag.models import LangChainEmbedder, LangChainModel
     from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
     from langchain_structrag.multiview import MultiViewRetriever
     from langchain_structrag.pic import PICTextSplitter
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ContentAwareTextSplitter,
         FixedTextSplitter,
     )
+    from langchain_structrag.vision import ImageDescriber
 
 _HOMES = {
     "ContentAwareTextSplitter": "langchain_structrag.splitters",
@@ -35,6 +37,9 @@ _HOMES = {
     "HiQATransformer": "langchain_structrag.hiqa",
     "IDMSEnrichmentTransformer": "langchain_structrag.enriching",
     "IDMSTextSplitter": "langchain_structrag.idms",
+    "ImageDescriber": "langchain_structrag.vision",
+    "LangChainEmbedder": "langchain_structrag.models",
+    "LangChainModel": "langchain_structrag.models",
     "MultiViewRetriever": "langchain_structrag.multiview",
     "PICTextSplitter": "langchain_structrag.pic",
     "SelfAsk": "langchain_structrag.multihop",
@@ -54,6 +59,9 @@ __all__ = [
     "HiQATransformer",
     "IDMSEnrichmentTransformer",
     "IDMSTextSplitter",
+    "ImageDescriber",
+    "LangChainEmbedder",
+    "LangChainModel",
     "MultiViewRetriever",
     "PICTextSplitter",
     "SelfAsk",

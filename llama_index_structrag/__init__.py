@@ -10,12 +10,18 @@ if TYPE_CHECKING:
     from llama_index_structrag.d3 import D3Retriever
     from llama_index_structrag.embedding import StructragEmbedding
     from llama_index_structrag.enriching import IDMSEnrichment
+    from llama_index_structrag.events import (
+        IndexBuildEndEvent,
+        IndexBuildStartEvent,
+        RetrievalCostEvent,
+    )
     from llama_index_structrag.evidence import EvidencePostprocessor, EvidenceRetriever
     from llama_index_structrag.formatting import HiQAFormatter
     from llama_index_structrag.hiqa import HiQANodeParser
     from llama_index_structrag.hiqa_retriever import HiQARetriever
     from llama_index_structrag.idms import IDMSNodeParser
     from llama_index_structrag.loading import StructragReader
+    from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
     from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
     from llama_index_structrag.multiview import MultiViewRetriever
     from llama_index_structrag.node_parsers import (
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
         FixedNodeParser,
     )
     from llama_index_structrag.pic import PICNodeParser
+    from llama_index_structrag.vision import ImageDescriber
 
 _HOMES = {
     "ContentAwareNodeParser": "llama_index_structrag.node_parsers",
@@ -35,8 +42,14 @@ _HOMES = {
     "HiQARetriever": "llama_index_structrag.hiqa_retriever",
     "IDMSEnrichment": "llama_index_structrag.enriching",
     "IDMSNodeParser": "llama_index_structrag.idms",
+    "ImageDescriber": "llama_index_structrag.vision",
+    "IndexBuildEndEvent": "llama_index_structrag.events",
+    "IndexBuildStartEvent": "llama_index_structrag.events",
+    "LlamaIndexEmbedder": "llama_index_structrag.models",
+    "LlamaIndexModel": "llama_index_structrag.models",
     "MultiViewRetriever": "llama_index_structrag.multiview",
     "PICNodeParser": "llama_index_structrag.pic",
+    "RetrievalCostEvent": "llama_index_structrag.events",
     "SelfAskQueryEngine": "llama_index_structrag.multihop",
     "StructragEmbedding": "llama_index_structrag.embedding",
     "StructragReader": "llama_index_structrag.loading",
@@ -53,8 +66,14 @@ __all__ = [
     "HiQARetriever",
     "IDMSEnrichment",
     "IDMSNodeParser",
+    "ImageDescriber",
+    "IndexBuildEndEvent",
+    "IndexBuildStartEvent",
+    "LlamaIndexEmbedder",
+    "LlamaIndexModel",
     "MultiViewRetriever",
     "PICNodeParser",
+    "RetrievalCostEvent",
     "SelfAskQueryEngine",
     "StructragEmbedding",
     "StructragReader",

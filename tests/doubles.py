@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag import ContentAwareSplitter, Index
+from structrag import Cache, ContentAwareSplitter, Index
 from structrag.index.entries import Entry
-from structrag.model_calls import Cache
 from structrag.model_calls.requests import Ranking, Search, TokenVectors
 from structrag.model_calls.runner import Runner
 

@@ -8,6 +8,7 @@ from typing import Any
 from structrag import (
     ContentAwareSplitter,
     FixedSplitter,
+    FunctionEmbedder,
     HiQAFormatter,
     HiQASplitter,
     IDMSSplitter,
@@ -18,7 +19,6 @@ from structrag.model_calls.answer_parsing.ids import parse_ids
 from structrag.model_calls.answer_parsing.json import first_value
 from structrag.model_calls.answer_parsing.lists import parse_keywords
 from structrag.model_calls.answer_parsing.titles import parse_names
-from structrag.models import FunctionEmbedder
 from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
     from structrag.ingestion.ingesting import ingest
+    from structrag.model_calls.cache import Cache
     from structrag.models.bundled import minilm
+    from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
+    from structrag.models.llm import FunctionModel
     from structrag.reading.files import find_files, read_file, read_text
     from structrag.reading.sections import parse
     from structrag.records import Chunk, Document, Hit, Section
@@ -32,9 +35,10 @@ if TYPE_CHECKING:
     from structrag.retrieval.multihop.twohop import TwoHop
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.retriever import Retriever
-    from structrag.text.tokens import tiktoken_counter
+    from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 _HOMES = {
+    "Cache": "structrag.model_calls.cache",
     "Chunk": "structrag.records",
     "ContentAwareSplitter": "structrag.chunks.content_aware",
     "D3Index": "structrag.retrieval.d3.index",
@@ -42,6 +46,8 @@ _HOMES = {
     "Document": "structrag.records",
     "EvidenceRetriever": "structrag.retrieval.evidence.retriever",
     "FixedSplitter": "structrag.chunks.fixed",
+    "FunctionEmbedder": "structrag.models.embedders",
+    "FunctionModel": "structrag.models.llm",
     "HiQAFormatter": "structrag.formatting.formatter",
     "HiQARetriever": "structrag.retrieval.hiqa.retriever",
     "HiQASplitter": "structrag.chunks.hiqa.splitter",
@@ -54,9 +60,11 @@ _HOMES = {
     "Retriever": "structrag.retrieval.retriever",
     "Section": "structrag.records",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
+    "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StructragError": "structrag.errors",
     "TwoHop": "structrag.retrieval.multihop.twohop",
     "find_files": "structrag.reading.files",
+    "huggingface_counter": "structrag.text.tokens",
     "ingest": "structrag.ingestion.ingesting",
     "minilm": "structrag.models.bundled",
     "parse": "structrag.reading.sections",
@@ -65,6 +73,7 @@ _HOMES = {
     "tiktoken_counter": "structrag.text.tokens",
 }
 __all__ = [
+    "Cache",
     "Chunk",
     "ContentAwareSplitter",
     "D3Index",
@@ -72,6 +81,8 @@ __all__ = [
     "Document",
     "EvidenceRetriever",
     "FixedSplitter",
+    "FunctionEmbedder",
+    "FunctionModel",
     "HiQAFormatter",
     "HiQARetriever",
     "HiQASplitter",
@@ -84,9 +95,11 @@ __all__ = [
     "Retriever",
     "Section",
     "SelfAsk",
+    "SentenceTransformerEmbedder",
     "StructragError",
     "TwoHop",
     "find_files",
+    "huggingface_counter",
     "ingest",
     "minilm",
     "parse",

@@ -12,8 +12,7 @@ from langchain_core.language_models import LLM
 from langchain_fakes import BagOfWords
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from langchain_structrag import MultiViewRetriever
-from langchain_structrag.models import LangChainEmbedder, LangChainModel
+from langchain_structrag import LangChainEmbedder, LangChainModel, MultiViewRetriever
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Embed
 from structrag.model_calls.runner import Runner

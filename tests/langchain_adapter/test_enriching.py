@@ -13,9 +13,8 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from samples import dense_document
 
 from langchain_structrag import IDMSEnrichmentTransformer
-from structrag import IDMSEnricher
+from structrag import FunctionModel, IDMSEnricher
 from structrag.chunks import EnrichmentPrompts
-from structrag.models import FunctionModel
 
 FEW = IDMSEnricher(low=0.15, high=0.3, growth=1.0, min_chunks=2, min_tokens=0)
 

@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from samples import sections_with_a_definition
 
-from langchain_structrag import IDMSTextSplitter
-from langchain_structrag.models import LangChainModel
+from langchain_structrag import IDMSTextSplitter, LangChainModel
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.reading.files import read_text

@@ -14,13 +14,8 @@ from langchain_core.language_models import LLM, FakeListChatModel, FakeListLLM
 from langchain_fakes import Chat
 from small_models import small_causal_model, small_tokenizer
 
-from langchain_structrag.models import (
-    LangChainEmbedder,
-    LangChainModel,
-    as_embedder,
-    as_language_model,
-    inner_callbacks,
-)
+from langchain_structrag import LangChainEmbedder, LangChainModel
+from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
 from structrag.errors import InvalidParameter
 from structrag.model_calls.counted import CountedText, tokens_of
 from structrag.model_calls.requests import Ask, Embed, Failed

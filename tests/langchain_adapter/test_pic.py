@@ -14,8 +14,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_structrag import PICTextSplitter
-from langchain_structrag.models import LangChainEmbedder, LangChainModel
+from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text

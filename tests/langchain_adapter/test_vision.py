@@ -12,8 +12,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from langchain_structrag import HiQARetriever, HiQATransformer
-from langchain_structrag.vision import ImageDescriber
+from langchain_structrag import HiQARetriever, HiQATransformer, ImageDescriber
 
 
 class Seeing(FakeListChatModel):

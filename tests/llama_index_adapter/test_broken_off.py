@@ -9,8 +9,12 @@ import pytest
 from llama_index.core.schema import Document
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
-from llama_index_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
-from llama_index_structrag.models import LlamaIndexModel
+from llama_index_structrag import (
+    D3Retriever,
+    HiQARetriever,
+    LlamaIndexModel,
+    MultiViewRetriever,
+)
 from structrag.errors import BudgetExceeded, ModelFailed
 
 DOCUMENTS = [

@@ -27,10 +27,11 @@ from ticking import ticking
 from llama_index_structrag import (
     D3Retriever,
     HiQARetriever,
+    IndexBuildEndEvent,
     MultiViewRetriever,
+    RetrievalCostEvent,
     SelfAskQueryEngine,
 )
-from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection

@@ -24,8 +24,9 @@ from llama_index_structrag import (
     MultiViewRetriever,
     StructragEmbedding,
 )
+from structrag import FunctionEmbedder
 from structrag.errors import InvalidParameter
-from structrag.models import FunctionEmbedder, LsaEmbedder
+from structrag.models import LsaEmbedder
 
 TEXTS = [f"text number {i}" for i in range(7)]
 

@@ -20,9 +20,13 @@ from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
-from llama_index_structrag import ContentAwareNodeParser, HiQAFormatter, HiQANodeParser
-from llama_index_structrag.models import LlamaIndexModel
-from llama_index_structrag.vision import ImageDescriber
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    HiQAFormatter,
+    HiQANodeParser,
+    ImageDescriber,
+    LlamaIndexModel,
+)
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidDocument
 from structrag.model_calls.cache import Cache

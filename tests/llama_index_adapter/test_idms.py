@@ -24,8 +24,7 @@ from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 from samples import sections_with_a_definition
 
-from llama_index_structrag import IDMSNodeParser
-from llama_index_structrag.models import LlamaIndexModel
+from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.integrations.splitters import defaults_of

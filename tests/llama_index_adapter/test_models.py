@@ -19,7 +19,7 @@ from llama_index.core.llms import (
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 from small_models import small_causal_model, small_tokenizer
 
-from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+from llama_index_structrag import LlamaIndexEmbedder, LlamaIndexModel
 from structrag import Index, read_text
 from structrag.errors import InvalidParameter
 from structrag.model_calls.counted import tokens_of

@@ -27,9 +27,10 @@ from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
     EvidenceRetriever,
+    IndexBuildEndEvent,
+    IndexBuildStartEvent,
     MultiViewRetriever,
 )
-from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
 from structrag.errors import IndexDamaged, InvalidParameter
 
 TEXTS = {

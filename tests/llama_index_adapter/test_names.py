@@ -18,7 +18,10 @@ from llama_index.core.llms import (
 )
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
-from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+from llama_index_structrag import (
+    LlamaIndexEmbedder,
+    LlamaIndexModel,
+)
 from structrag.errors import InvalidParameter
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Ask, Embed

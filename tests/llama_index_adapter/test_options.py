@@ -25,9 +25,8 @@ from llama_index_structrag import (
     MultiViewRetriever,
     PICNodeParser,
 )
-from structrag import read_text
+from structrag import FunctionEmbedder, read_text
 from structrag.errors import InvalidParameter, UnknownArgument
-from structrag.models import FunctionEmbedder
 
 RETRIEVERS: list[Any] = [
     MultiViewRetriever,

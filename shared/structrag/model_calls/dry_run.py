@@ -33,7 +33,7 @@ class DryRun:
     """Runs steps with nobody asked: requests are counted, and answered by stand-ins.
 
     Example:
-        >>> from structrag.models import FunctionModel
+        >>> from structrag import FunctionModel
         >>> def one_question():
         ...     return (yield [Ask("one"), Ask("two"), Ask("one")])
         >>> run = DryRun(Runner(llm=FunctionModel(str.upper, name="upper")))

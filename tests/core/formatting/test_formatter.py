@@ -16,11 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from window_making import PLAIN, W, around, core_of, lost, numbered, small
 
-from structrag import read_text
+from structrag import Cache, read_text
 from structrag.errors import InvalidParameter
 from structrag.formatting.answers import forms
 from structrag.formatting.formatter import HiQAFormatter
-from structrag.model_calls import Cache
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.pages import Line, Page
 from structrag.reading.sections import parse

@@ -14,8 +14,10 @@ from fixture_cases import examples
 from samples import GUIDE_VIEWS, GUIDE_WORDS, guide
 
 from structrag import (
+    Cache,
     ContentAwareSplitter,
     Document,
+    FunctionEmbedder,
     HiQASplitter,
     IDMSSplitter,
     Index,
@@ -32,10 +34,8 @@ from structrag.index.add_batch import (
     split_windows,
 )
 from structrag.index.views import ViewSettings
-from structrag.model_calls import Cache
 from structrag.model_calls.requests import Embed
 from structrag.model_calls.runner import Runner
-from structrag.models import FunctionEmbedder
 from structrag.records import Chunk
 
 BODIES = [

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from engine_making import ENGINES, address_in
 
-from structrag import Index, read_text
+from structrag import FunctionEmbedder, Index, read_text
 from structrag.errors import InvalidParameter
 from structrag.index.filters import Filter, Filters
-from structrag.models import FunctionEmbedder
 
 META: dict[str, dict[str, Any]] = {
     "a": {"fruit": "apple", "year": 2019, "tags": ["x", "y"], "price": 1.5},

@@ -14,6 +14,7 @@ from fixture_cases import examples
 from index_making import QUERIES, document, state
 
 from structrag import (
+    Cache,
     Chunk,
     ContentAwareSplitter,
     D3Index,
@@ -33,7 +34,6 @@ from structrag.errors import (
 )
 from structrag.index import add_batch as adding
 from structrag.index.store import Store
-from structrag.model_calls import Cache
 
 KEYWORDS = '["pump", "valve"]'
 

@@ -13,13 +13,13 @@ import pytest
 
 from structrag import (
     EvidenceRetriever,
+    FunctionEmbedder,
     HiQARetriever,
     Index,
     MultiViewRetriever,
     read_text,
 )
 from structrag.errors import InvalidParameter
-from structrag.models import FunctionEmbedder
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 

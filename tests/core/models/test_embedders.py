@@ -13,10 +13,11 @@ import pytest
 from doubles import HashEmbedder
 from fixture_cases import examples
 
+from structrag import FunctionEmbedder, SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter, MissingExtra
 from structrag.index.add_batch import split_windows
 from structrag.model_calls.calling import acall
-from structrag.models import FunctionEmbedder, LsaEmbedder, SentenceTransformerEmbedder
+from structrag.models import LsaEmbedder
 from structrag.models.embedders import as_embedder, as_fixed_embedder, model_label
 
 PARTS, TARGETS, FLUIDS = (

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from structrag import (
+    FunctionModel,
+)
 from structrag.errors import InvalidParameter
 from structrag.model_calls.calling import acall
-from structrag.models import FunctionModel
 from structrag.models.llm import as_language_model
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from fixture_cases import examples
 
+from structrag import SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter
-from structrag.models import SentenceTransformerEmbedder, TransformersTokens
+from structrag.models import TransformersTokens
 from structrag.models.bundled import minilm_path
 from structrag.models.token_vectors import TokenReader, as_token_encoder, reader_of
 

@@ -24,13 +24,12 @@ from small_models import (  # noqa: E402
     small_tokenizer,
 )
 
-from structrag import Index, MultiViewRetriever, read_text  # noqa: E402
+from structrag import FunctionModel, Index, MultiViewRetriever, read_text  # noqa: E402
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.model_calls.cache import Cache  # noqa: E402
 from structrag.model_calls.requests import Ask, Choose, Flow  # noqa: E402
 from structrag.model_calls.runner import Runner  # noqa: E402
-from structrag.models import FunctionModel  # noqa: E402
 from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
 from structrag.models.transformers_model import (  # noqa: E402
     TransformersModel,

@@ -14,7 +14,7 @@ pytest.importorskip(
     "sentence_transformers", reason="the extra 'models' is not installed"
 )
 
-from structrag.models import SentenceTransformerEmbedder  # noqa: E402
+from structrag import SentenceTransformerEmbedder  # noqa: E402
 from structrag.models.weights import weights_label  # noqa: E402
 
 pytestmark = [

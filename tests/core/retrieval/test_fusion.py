@@ -9,9 +9,8 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag import Index, MultiViewRetriever, read_text
+from structrag import FunctionEmbedder, Index, MultiViewRetriever, read_text
 from structrag.errors import InvalidAnswer
-from structrag.models import FunctionEmbedder
 from structrag.retrieval.fusion import (
     maxnorm,
     minmax,

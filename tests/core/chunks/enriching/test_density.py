@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import guide
 
-from structrag import ContentAwareSplitter, Index
+from structrag import Cache, ContentAwareSplitter, Index
 from structrag.chunks.enriching.density import (
     DensitySettings,
     density,
@@ -25,7 +25,6 @@ from structrag.chunks.enriching.density import (
     similarity_to_others,
 )
 from structrag.errors import InvalidParameter
-from structrag.model_calls import Cache
 from structrag.records import Chunk
 
 

@@ -16,7 +16,7 @@ from fixture_cases import examples
 from places import DATA
 from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
-from structrag import ContentAwareSplitter, Index
+from structrag import Cache, ContentAwareSplitter, Index
 from structrag.chunks.enriching.density import (
     DensityFactors,
     DensitySettings,
@@ -32,7 +32,6 @@ from structrag.chunks.enriching.enricher import (
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
-from structrag.model_calls import Cache
 from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 from structrag.text.names import contains

@@ -8,9 +8,9 @@ from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
 from fixture_cases import examples
 from samples import guide, numbered, topics
 
+from structrag import Cache
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.chunks.pic.summaries import pack
-from structrag.model_calls import Cache
 
 
 def test_a_long_document_is_summarised_in_windows() -> None:

@@ -14,13 +14,12 @@ from doubles import HashEmbedder, Reluctant, ScriptedModel
 from fixture_cases import examples
 from samples import GUIDE_WORDS, guide
 
-from structrag import EvidenceRetriever, Index
+from structrag import Cache, EvidenceRetriever, Index
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
     ModelFailed,
 )
-from structrag.model_calls import Cache
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3Index

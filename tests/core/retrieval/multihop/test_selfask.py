@@ -24,9 +24,9 @@ from multihop_making import (
 )
 from samples import guide
 
+from structrag import Cache
 from structrag.errors import InvalidParameter, ModelFailed, NoModel
 from structrag.index.index import Index
-from structrag.model_calls import Cache
 from structrag.model_calls.requests import Ask
 from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
