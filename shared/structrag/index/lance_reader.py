@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -238,7 +239,19 @@ class LanceReader(EngineReader):
         self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
         queries = require("lancedb.query", extra="lancedb")
-        match = queries.MatchQuery(" ".join(terms), f"terms_{view}")
+        counts, column = Counter(terms), f"terms_{view}"
+        match: Any = queries.MatchQuery(" ".join(terms), column)
+        if len(counts) < len(terms):
+            # Each term once, weighed: added up one by one, single precision loses a digit.
+            match = queries.BooleanQuery(
+                [
+                    (
+                        queries.Occur.SHOULD,
+                        queries.MatchQuery(term, column, boost=times),
+                    )
+                    for term, times in counts.items()
+                ]
+            )
         search = self._table.search(match, query_type="fts").limit(n)
         pairs = self._matches(search, "_score", chosen)
         return [(row_of_id(i), score / _K1_FACTOR) for i, score in pairs]
