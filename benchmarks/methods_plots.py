@@ -1,5 +1,4 @@
-"""The plots of `methods.py`: recall within 1,000 tokens of every system, and the best of each
-family over the budgets."""
+"""The plot of `methods.py`: recall within 1,000 tokens of every system."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.methods_systems import BOTH, OURS, SEMANTIC, SIZED
+from benchmarks.methods_systems import OURS, SEMANTIC, SIZED
 from benchmarks.methods_tables import POINT, Interval, everywhere, mean_of_sets, values
 
 COLORS = {OURS: "#2f6fb3", SIZED: "#8a8f98", SEMANTIC: "#c2571a"}
@@ -16,12 +15,10 @@ LABELS = {
     SIZED: "others, by size or markup",
     SEMANTIC: "others, by meaning",
 }
-BUDGETS = (500, 1000, 2000)
-SHOWN_PER_FAMILY = 3
 
 
-def draw(results: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write both plots as SVG; returns their paths."""
+def draw(results: Mapping[str, Any], folder: Path) -> Path:
+    """Write the plot as SVG; returns its path."""
     names = everywhere(results)
     found = {name: mean_of_sets(values(results, name, POINT)) for name in names}
     order = sorted(names, key=lambda name: found[name].mean)
@@ -30,15 +27,8 @@ def draw(results: Mapping[str, Any], folder: Path) -> list[Path]:
         f"{sum(one['questions'][0] for one in results['sets'].values()):,} questions"
     )
     folder.mkdir(parents=True, exist_ok=True)
-    return [
-        _systems(
-            results,
-            {name: found[name] for name in order},
-            count,
-            folder / "evaluation_methods.svg",
-        ),
-        _budgets(results, order[::-1], count, folder / "evaluation_budgets.svg"),
-    ]
+    path = folder / "evaluation_methods.svg"
+    return _systems(results, {name: found[name] for name in order}, count, path)
 
 
 def _systems(
@@ -74,39 +64,6 @@ def _systems(
     axis.set_title(f"Vectors and BM25: {count}", loc="left", fontsize=11)
     axis.grid(axis="x", color="#e4e2dc", linewidth=0.8)
     axis.legend(frameon=False, fontsize=9, loc="lower right")
-    return _saved(figure, path)
-
-
-def _budgets(
-    results: Mapping[str, Any], best_first: list[str], count: str, path: Path
-) -> Path:
-    figure, axis = _figure(9, 4.4)
-    for family, color in COLORS.items():
-        own = [name for name in best_first if results["families"][name] == family][
-            :SHOWN_PER_FAMILY
-        ]
-        for name, style in zip(own, ("-", "--", ":"), strict=False):
-            recall = [
-                mean_of_sets(values(results, name, f"{BOTH} {budget}")).mean
-                for budget in BUDGETS
-            ]
-            axis.plot(
-                range(len(BUDGETS)),
-                recall,
-                style,
-                color=color,
-                marker="o",
-                markersize=4,
-                label=name,
-            )
-    axis.set_xticks(range(len(BUDGETS)), [f"{budget:,}" for budget in BUDGETS])
-    axis.set_xlabel("tokens handed over")
-    axis.set_ylabel("recall, %, mean of the sets")
-    axis.set_title(f"The best three of each family: {count}", loc="left", fontsize=11)
-    axis.grid(axis="y", color="#e4e2dc", linewidth=0.8)
-    axis.legend(
-        frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5)
-    )
     return _saved(figure, path)
 
 

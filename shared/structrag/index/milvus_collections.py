@@ -46,7 +46,6 @@ MOST_PARTS = 4000  # so that they end before the row counts
 PART_BITS = 12  # of the id of a part of row counts: the lower bits
 ORDINAL_BITS = 22  # of a row's id: the lower bits number the rows of one version
 MOST_TAGS = 4096  # Milvus's limit of an array
-MOST_VERSIONS = 1 << 63 - ORDINAL_BITS
 
 Record = dict[str, Any]
 Field = tuple[str, Any, Record]  # name, type, options

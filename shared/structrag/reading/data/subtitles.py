@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from html import unescape
 
 from structrag.reading.data.placed import placed_draft
@@ -46,23 +47,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             blocks.append((_label(begin), escaped_line(said)))
         words.clear()
 
-    index = 0
-    while index < len(lines):
-        match = _TIMES.fullmatch(lines[index])
-        index += 1
-        if match is None:
-            continue
+    for start, end, cue in _cues(lines):
         has_cues = True
-        start, end = _seconds(match, 1), _seconds(match, 4)
-        cue: list[str] = []
-        while index < len(lines) and lines[index].strip():
-            if _TIMES.fullmatch(lines[index]):
-                break
-            cue.append(lines[index])
-            index += 1
-        is_next = index < len(lines) and bool(lines[index].strip())
-        if is_next and cue and cue[-1].strip().isdecimal():  # the number of the next
-            cue.pop()
         before, shown = shown, []
         voice = speaker if not words or start - last_end < PAUSE else ""
         is_named = False
@@ -92,6 +78,26 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         refuse(name, "it has no cue with times (00:00:01.000 --> 00:00:02.000).")
     title = (head[1] or "").strip().removeprefix("-").strip() if head else ""
     return placed_draft(blocks, title=title)
+
+
+def _cues(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str]]]:
+    """Where each cue starts and ends, in seconds, and its lines."""
+    index = 0
+    while index < len(lines):
+        match = _TIMES.fullmatch(lines[index])
+        index += 1
+        if match is None:
+            continue
+        cue: list[str] = []
+        while index < len(lines) and lines[index].strip():
+            if _TIMES.fullmatch(lines[index]):
+                break
+            cue.append(lines[index])
+            index += 1
+        is_next = index < len(lines) and bool(lines[index].strip())
+        if is_next and cue and cue[-1].strip().isdecimal():  # the number of the next
+            cue.pop()
+        yield _seconds(match, 1), _seconds(match, 4), cue
 
 
 def _seconds(match: re.Match[str], group: int) -> int:

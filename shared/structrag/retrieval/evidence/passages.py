@@ -106,11 +106,8 @@ class PassageReader:
             self._references[unit] = is_reference(self.documents[number].text, start)
         return self._references[unit]
 
-    def is_heading(self, unit: int) -> bool:
-        """Whether an atom is a section's heading."""
-        return self._is_heading(*self.pool.place(unit))
-
     def _is_heading(self, number: int, place: int) -> bool:
+        """Whether an atom is a section's heading."""
         record, document = self.pool.records[number], self.documents[number]
         section = int(record.sections[place])
         has_heading = bool(document.paths[section])
