@@ -33,7 +33,6 @@ from structrag.retrieval.evidence.windows import (
 from structrag.text.arrays import (
     Array,
     BoolArray,
-    FloatArray,
     Int32Array,
     IntArray,
     running_totals,
