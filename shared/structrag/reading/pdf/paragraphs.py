@@ -23,7 +23,7 @@ _NUMBER = re.compile(
     r"(?:[A-Z]\w{0,9}\.?\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
 )
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
-_HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
+_HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
@@ -216,7 +216,7 @@ def _row_below(rows: Sequence[Row], i: int) -> Row | None:
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
     """Whether the next row's first word would have fitted behind the row. If so, its line was ended
     on purpose."""
-    if _HYPHEN.search(above.text) and below.text[0].isalpha():
+    if _HYPHEN.search(above.text) and below.text[0].isalnum():
         return False
     width = (above.right - above.left) / len(above.text)
     first = below.text.partition(" ")[0]

@@ -128,7 +128,7 @@ class Joiner:
             if before[-1] in "-\u2010"
             else None
         )
-        if broken and after[0].islower():
+        if broken and (after[0].islower() or _is_in_capitals(broken["word"], after)):
             first = _FIRST_WORD.match(after)
             if first and not self.hyphens.is_suspended(broken["word"], first[0]):
                 keeps = _is_address(before) or self.hyphens.keep(
@@ -138,6 +138,11 @@ class Joiner:
         elif broken and after[0].isalnum():
             return before + after  # a capital or a digit: the hyphen is the word's
         return f"{before}{space_between(before, after)}{after}"
+
+
+def _is_in_capitals(word: str, after: str) -> bool:
+    first = _FIRST_WORD.match(after)
+    return word.isupper() and first is not None and first[0].isupper()
 
 
 def _is_address(before: str) -> bool:
