@@ -450,8 +450,8 @@ def outlines_table(files: Sequence[bytes]) -> str:
         [
             f"## Real files, {len(chosen)} of them, {bookmarks} bookmarks, {pages} pages\n",
             "The files of `formats/pdf` with at least three bookmarks, which are the headings to "
-            "find. *Found*: of the bookmarks; *right*: of the headings a reader gives. Few outlines "
-            "hold all headings, so *right in the outline's levels* leaves out the first heading "
+            "find. *Found*: of the bookmarks; *right*: of the headings a reader gives. Few "
+            "outlines hold all, so *right in the outline's levels* leaves out the first heading "
             "where it is no bookmark (the title) and headings below the last level on which the "
             "reader gives a bookmark. Titles are compared by their letters without numbers; a "
             "bookmark may end before its heading does. Sums over files with intervals by bootstrap "
