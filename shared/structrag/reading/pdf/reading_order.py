@@ -56,7 +56,7 @@ def reading_order(
         if _reads_better(as_drawn, ordered) or (
             # A table beside text is in another column.
             tables
-            and _jumps(in_file) < _jumps(by_place)
+            and _jumps(_between_margins(in_file)) < _jumps(_between_margins(by_place))
             and _coherence(as_drawn) >= _coherence(ordered)
         ):
             ordered = as_drawn
@@ -86,6 +86,12 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
 
 def _jumps(lines: Sequence[Line]) -> int:
     return sum(not _is_near(above, below) for above, below in pairwise(lines))
+
+
+def _between_margins(items: Sequence[Line]) -> list[Line]:
+    """The items but for the highest and the lowest, a running head and a page number."""
+    ends = min(items, key=_middle), max(items, key=_middle)
+    return [item for item in items if item not in ends]
 
 
 def _is_near(above: Line, below: Line) -> bool:
