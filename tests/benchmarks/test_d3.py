@@ -151,7 +151,10 @@ def test_the_command_writes_its_page(
     ) == [
         "CHUNK",
         "D3-BASE",
+        "D3-BASE, preset paper",
     ]
+    paper = next(line for line in page.splitlines() if "preset paper" in line)
+    assert paper.startswith("| D3-BASE, preset paper | 100.0 | 100.0 | 100.0")
 
 
 def test_evidence_without_a_model_is_compared_with_plain_retrieval(

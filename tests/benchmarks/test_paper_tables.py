@@ -54,13 +54,32 @@ def test_every_row_of_pic_finds_something_and_counts_words() -> None:
     one = sentence_means(
         dataset(TEXT, TEXT.replace("pump", "valve")), models().runner()
     )
-    rows = paper_tables.pic_rows(one, models())
-    table = paper_tables.chunk_table([rows], [one], Sizes(count_tokens)).splitlines()
+    sizes = Sizes(count_tokens)
+    rows = paper_tables.size_rows(one, models())
+    own = dict.fromkeys(rows, models())
+    table = paper_tables.chunk_table([rows], [one], sizes, own).splitlines()
     assert len(table) == 2 + len(rows)
     sentence = [cell.strip() for cell in table[2].split("|")]
     assert sentence[1:3] == ["sentence", "33.0 / 48.4"]
     assert sentence[3].startswith("100.0 / 100.0") and sentence[4].startswith("100.0")
-    assert set(paper_tables.PAPER_PIC) <= set(rows)
+    told = paper_tables.instruction_rows(one, models())
+    assert len(
+        paper_tables.chunk_table([told], [one], sizes, {}).splitlines()
+    ) == 2 + len(told)
+    assert set(paper_tables.PAPER_PIC) == {*rows, *told} & set(paper_tables.PAPER_PIC)
+
+
+def test_relevant_chunks_are_counted_among_those_found() -> None:
+    one = sentence_means(dataset(TEXT), models().runner())
+    split = paper_tables.size_rows(one, models())["PIC"]
+    (chunks,) = split(one.dataset.documents)
+    found = paper_tables.found_by(split, one, Sizes(count_tokens), models())
+    labels = [float(chunk.extras["relevant"]) for chunk in chunks]
+    assert found["all"] == labels
+    (golden,) = [i for i, chunk in enumerate(chunks) if "Its filter" in chunk.text]
+    assert found["golden"] == [labels[golden]]
+    row = paper_tables.relevant_table(one, models(), Sizes(count_tokens)).splitlines()
+    assert row[2] == "| paper, NQ | 70.1 | 65.7 | 66.7 |  |"
 
 
 def test_instructions_are_those_of_the_row() -> None:
