@@ -24,8 +24,8 @@ READING = (
     '"fixed" is the '
     "papers' baseline, sentences packed to a length by our `FixedSplitter`, and counts among the "
     "others. PICSplitter and IDMSSplitter "
-    "are searched by the mean of their sentences' vectors, except with reuse_vectors=False, static "
-    "vectors and IDMSEnricher. No language "
+    "are searched by the mean of their sentences' vectors, except with reuse_vectors=False, "
+    "`paper()`, static vectors and IDMSEnricher. No language "
     "model was asked. Within 1,000 tokens boards is easy with 60 manuals; HiQA's own table has all "
     "1,430. The gold of "
     "chroma, cuad, covid_qa, qmsum, nq and qasper was marked by others for other purposes; that of "
