@@ -11,7 +11,6 @@ model that takes 0.2 s for every answer
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -174,10 +173,8 @@ def page(
     )
 
 
-def evidence(
-    names: Sequence[str], embedder: str, questions: int | None
-) -> tuple[str, dict[str, Any]]:
-    """The page on evidence without a language model, and its figures as JSON values."""
+def evidence(names: Sequence[str], embedder: str, questions: int | None) -> str:
+    """The page on evidence without a language model."""
     model, label = chosen_embedder(embedder)
     cache = None if model is None else Cache(CACHE)
     results, summaries = {}, {}
@@ -198,17 +195,7 @@ def evidence(
         f"Vectors: {label}",
         "Tokens: `count_tokens`, an estimate",
     ]
-    figures = {
-        name: {
-            system: {each: found.mean(each) for each in found.values}
-            for system, found in systems.items()
-        }
-        for name, (_, systems) in results.items()
-    }
-    return evidence_page(facts, results, summaries), {
-        "systems": figures,
-        "summaries": summaries,
-    }
+    return evidence_page(facts, results, summaries)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -245,8 +232,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     if options.evidence:
         sets = [name.strip() for name in (options.set or ",".join(SETS)).split(",")]
-        text, results = evidence(sets, options.embedder, options.questions)
-        written(options.output, "d3_evidence", text, results)
+        text = evidence(sets, options.embedder, options.questions)
+        written(options.output, "d3_evidence", text)
         return
     dataset = sampled(load_or_exit(options.set or "qasper"), None, options.questions)
     if options.slow_server:
@@ -271,20 +258,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "\nD3-BASE where the oracle names sections without evidence as "
             f"well:\n\n{extra_table(several, results)}\n"
         )
-    written(options.output, "d3_oracle" if options.oracle else "d3", text, results)
+    written(options.output, "d3_oracle" if options.oracle else "d3", text)
 
 
-def written(
-    folder: Path, stem: str, text: str, results: dict[str, Any] | None = None
-) -> None:
-    """Print a page, and write it with its figures."""
+def written(folder: Path, stem: str, text: str) -> None:
+    """Print a page, and write it."""
     print(text)
     folder.mkdir(parents=True, exist_ok=True)
     save(folder / f"{stem}.md", text, __file__)
-    if results is not None:
-        (folder / f"{stem}.json").write_text(
-            json.dumps(results, indent=1) + "\n", encoding="utf-8"
-        )
 
 
 if __name__ == "__main__":

@@ -78,21 +78,6 @@ def page(results: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def figures(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The results with a mean and its interval in place of every question's recall."""
-    sets = {
-        name: {
-            **one,
-            "rows": {
-                row: {**found, "recall": _means(found["recall"])}
-                for row, found in one["rows"].items()
-            },
-        }
-        for name, one in results["sets"].items()
-    }
-    return {**results, "sets": sets}
-
-
 def everywhere(results: Mapping[str, Any]) -> list[str]:
     """The systems that were measured on every set, in the tables' order."""
     sets = results["sets"].values()
@@ -223,13 +208,6 @@ def set_table(one: Mapping[str, Any]) -> str:
     return markdown_table(
         ["", "chunks", "tokens each", "largest", *points], rows, labels=1
     )
-
-
-def _means(recall: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    return {
-        point: [round(value, 2) for value in mean_of_sets([own])]
-        for point, own in recall.items()
-    }
 
 
 def _bold(name: str, family: str) -> str:

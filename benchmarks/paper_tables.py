@@ -30,6 +30,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from nltk import edit_distance
 
 from benchmarks import quality
 from benchmarks.d3_evidence import F1, OWN, RECALL, difference, evidence_scores
@@ -126,7 +127,8 @@ SPREAD_READING = (
 MODEL_READING = (
     "Papers of qasper, by SmolLM2-135M-Instruct. LumberChunker: of paragraphs of 550 tokens the "
     "model says which begins something new, by the likelihoods of their numbers. Propositions: "
-    "chunks of 100 words are found by what the model rewrites them to. IDMS: its published "
+    "chunks of 100 words are found by what the model rewrites them to. Atomic units: figure 12 and "
+    "appendix C.3 of the MC-indexing paper, in segments of 400 tokens. IDMS: its published "
     "margins, of single sentences, without enrichment. Measured as above; seconds are the "
     "processor's, of cutting."
 )
@@ -408,6 +410,25 @@ be understood by itself: put names in place of pronouns.
 Passage: {text}"""
 
 
+ATOMIC_TOKENS = 400  # of a segment; the paper's model reads 2,000
+# As printed in figure 12 of the MC-indexing paper.
+ATOMIC_PROMPT = """\
+You are a helpful text chunking assistant that can divide a piece of text into sections. Given a \
+piece of text, your task is to partition the sentences in the given text into sections according \
+to the following guidelines:
+
+1. The sentences in each section should make up one stand-alone atomic fact.
+
+2. Each section should be a contiguous chunk of text from the given text. The text in each section \
+should be faithful and unchanged from the given text.
+
+3. No sentences in the given text should be divided across two different sections.
+
+Return each section on a new line.
+
+Please breakdown the following text into sections: {text}"""
+
+
 def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     dataset = quality.sampled(load("qasper"), papers, None)
     means = sentence_means(dataset, models.runner())
@@ -417,6 +438,7 @@ def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     compared = {each: rows[each] for each in ("paragraph", FIXED_ROW, "PIC")}
     compared |= {
         "LumberChunker": partial(each_text, partial(lumber_texts, llm, sizes.counter)),
+        "atomic units": partial(each_text, partial(atomic_texts, llm, sizes.counter)),
         PROPOSITIONS: partial(propositions, llm),
         "IDMS, similarity": reading(adjacent(margin="similarity"), models),
         "IDMS, the model's margins": lambda documents: [
@@ -467,6 +489,46 @@ def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str
         texts.append("\n\n".join(paragraphs[start:end]))
         start = end
     return texts
+
+
+def atomic_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str]:
+    """MC's atomic units of a text: the model writes the sections of each segment, and the text's
+    own sentences are mapped to them."""
+    segments: list[list[str]] = [[]]
+    room = ATOMIC_TOKENS
+    for sentence in sentences(text):
+        tokens = counter(sentence)
+        if segments[-1] and tokens > room:
+            segments.append([])
+            room = ATOMIC_TOKENS
+        segments[-1].append(sentence)
+        room -= tokens
+    prompts = [ATOMIC_PROMPT.format(text="".join(own)) for own in segments]
+    units = []
+    for own, answer in zip(segments, llm.complete_many(prompts), strict=True):
+        sections = [line for line in answer.splitlines() if line.strip()]
+        units += mapped(own, sections) if sections else ["".join(own)]
+    return units
+
+
+def mapped(sentences_of_text: Sequence[str], sections: Sequence[str]) -> list[str]:
+    """Sentences in the place of what a model wrote of them: the next section begins where a
+    sentence is closer to it than to the one before (MC-indexing, appendix C.3)."""
+    written = [sentences(section) for section in sections]
+
+    def distance(sentence: str, place: int) -> int:
+        return min(edit_distance(sentence, one) for one in written[place])
+
+    units: list[list[str]] = [[]]
+    place = 0
+    for sentence in sentences_of_text:
+        while place + 1 < len(written) and distance(sentence, place) > distance(
+            sentence, place + 1
+        ):
+            place += 1
+            units.append([])
+        units[-1].append(sentence)
+    return ["".join(own) for own in units if own]
 
 
 # -- D3

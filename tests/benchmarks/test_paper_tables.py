@@ -118,6 +118,13 @@ def test_propositions_are_found_by_what_the_model_wrote() -> None:
     assert {chunk.index_text for chunk in chunks} == {"Zebras graze."}
 
 
+def test_atomic_units_are_the_texts_sentences_where_the_model_cut() -> None:
+    own = ["The pump moves water. ", "It is loud. ", "Herons nest. ", "They fish. "]
+    written = ["the pump moves the water. It is very loud.", "Herons nest. They fish"]
+    assert paper_tables.mapped(own, written) == ["".join(own[:2]), "".join(own[2:])]
+    assert paper_tables.mapped(own, written[:1]) == ["".join(own)]
+
+
 def test_every_row_of_a_model_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     class Small:
         name = "small"
@@ -145,6 +152,7 @@ def test_every_row_of_a_model_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
         "fixed size, 100 words",
         "PIC",
         "LumberChunker",
+        "atomic units",
         "propositions",
         "IDMS, similarity",
         "IDMS, the model's margins",
