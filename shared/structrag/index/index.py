@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -186,6 +186,11 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             store,
             HostVectors(dense_store, self.view_settings.names),
         )
+
+    def use(self, store: CorpusStore) -> None:
+        super().use(store)
+        if hasattr(self.dense_store, "index"):  # it is told whose store it is
+            cast(Any, self.dense_store).index = self
 
     def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
         if not isinstance(store, Store):
