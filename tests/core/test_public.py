@@ -118,7 +118,9 @@ def test_a_replaced_name_warns_and_gives_what_takes_its_place(name: str) -> None
     for package in PACKAGES:
         module = importlib.import_module(package)
         if REPLACED[name] in module.__all__:
-            with pytest.warns(FutureWarning, match=f"{name} was removed; {REPLACED[name]} takes"):
+            with pytest.warns(
+                FutureWarning, match=f"{name} was removed; {REPLACED[name]} takes"
+            ):
                 assert getattr(module, name) is getattr(module, REPLACED[name])
 
 
