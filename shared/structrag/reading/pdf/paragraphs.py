@@ -19,7 +19,9 @@ _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
 )
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
-_NUMBER = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.)]?\s+(?=\S)")
+_NUMBER = re.compile(
+    r"(?:[A-Z]\w{0,9}\.?\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
+)
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
@@ -167,8 +169,10 @@ def _is_apart(
 
 
 def _is_centred_title(above: Row, row: Row) -> bool:
-    """Whether a row of capitals stands amid the text's width, and text in small letters follows."""
-    if not above.text.isupper() or row.text.isupper() or _HYPHEN.search(above.text):
+    """Whether a row of capitals stands amid the text's width, and text in small letters follows; or
+    one in bold, and other type follows."""
+    differs = above.text.isupper() > row.text.isupper() or above.bold > row.bold
+    if not differs or _HYPHEN.search(above.text):
         return False
     return row.left + above.size < above.left and above.right + above.size < row.right
 
@@ -179,7 +183,7 @@ def _hangs(current: Paragraph, row: Row) -> bool:
     if _look(above) != _look(row) or not (row.bold or row.italic):
         return False
     number = _NUMBER.match(above.text)
-    return number is not None and 0 < row.left - above.left <= 4 * row.size
+    return number is not None and 0 < row.left - above.left <= 8 * row.size
 
 
 def _look(row: Row) -> tuple[bool, bool, bool]:

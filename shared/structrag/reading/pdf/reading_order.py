@@ -284,12 +284,21 @@ def _covered(lines: Sequence[Line], left: float) -> list[tuple[int, int, int]]:
 
 
 def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
-    """Whether both sides read like columns, and few lines divide them."""
+    """Whether both sides read like columns where they stand beside each other, and few lines divide
+    them."""
     left = [line for line in lines if line.right <= gutter]
     right = [line for line in lines if line.left >= gutter]
+    if not (left and right):
+        return False
+    top = max(min(line.top for line in side) for side in (left, right))
+    bottom = min(max(line.bottom for line in side) for side in (left, right))
+    beside, left, right = (
+        [line for line in part if top < line.bottom and line.top < bottom]
+        for part in (lines, left, right)
+    )
     if not (_reads_like_column(left) and _reads_like_column(right)):
         return False
-    return _divides_seldom(lines, gutter)
+    return _divides_seldom(beside, gutter)
 
 
 def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:

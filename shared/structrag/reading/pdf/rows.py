@@ -79,19 +79,22 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
         cell_text = " ".join(cell.text.split())
         text = f"{text}{space_between(text, cell.text)}{cell_text}"
     longest = max(cells, key=lambda cell: len(cell.text))
-    words = [cell for cell in cells if any(map(str.isalpha, cell.text))] or cells
+    words = [cell for cell in cells if any(map(str.isalpha, cell.text))]
+    # Names in type of one width have no bold of their own: the rest of a title tells.
+    telling = [cell for cell in words if not cell.mono]
+    telling = telling or [cell for cell in cells if not cell.mono] or list(cells)
     return Row(
         page,
         tuple(cells),
         text,
         longest.size,
-        all(cell.bold for cell in words),
+        all(cell.bold for cell in telling),
         min(cell.left for cell in cells),
         max(cell.right for cell in cells),
         longest.top,
         longest.bottom,
         longest.upright,
-        all(cell.italic for cell in words),
+        all(cell.italic for cell in words or cells),
         all(cell.mono for cell in cells),
     )
 

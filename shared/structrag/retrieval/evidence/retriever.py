@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -75,6 +76,14 @@ LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
 VERSION = 5  # of what records hold: raised when the same document gives others
+
+
+_OPEN: WeakValueDictionary[str, EvidenceRetriever] = WeakValueDictionary()
+
+
+def opened(handle: str) -> EvidenceRetriever | None:
+    """The retriever of a handle; None where it is not there, or was made by another process."""
+    return _OPEN.get(handle)
 
 
 class EvidenceOptions(CallOptions, total=False):
@@ -251,6 +260,23 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """Make what the first search would make. With LSA these are its vectors, which `save` then
         writes."""
         self.level.near(self.level.reader(), (), None)
+
+    @property
+    def handle(self) -> str:
+        """A name by which `opened` finds this retriever while it is there."""
+        _OPEN[str(id(self))] = self
+        return str(id(self))
+
+    def encodes_like(self, other: EvidenceRetriever) -> bool:
+        """Whether two retrievers give a document the same arrays, whatever else they hold."""
+        mine, its = self.config(), other.config()
+        languages = self.read_options.language, other.read_options.language
+        names = "embedding", "token_encoder"
+        return (
+            not hasattr(self.embedder, "fit")
+            and all(mine[name] == its[name] for name in names)
+            and languages[0] == languages[1]
+        )
 
     def config(self) -> dict[str, Any]:
         """What decides vectors and arrays, besides the documents. It is saved with them."""

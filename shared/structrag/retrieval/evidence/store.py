@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress, groupby, islice
 from typing import Any
 
 import numpy as np
 
-from structrag.errors import IndexDamaged
+from structrag.errors import IndexDamaged, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.dense import DenseIndex
 from structrag.index.entries import Entry, StoredRow, Vectors
@@ -29,6 +29,7 @@ from structrag.retrieval.evidence.record import (
     Span,
     cut_pieces,
     pack,
+    part_of,
     unpack,
     vectors_of,
     with_vectors_of_all,
@@ -77,32 +78,76 @@ def entry_of(
 
     `token_ids` are those of each span of the encoder; None: it gives no tokens.
     """
-    document = outline.document
-    pieces = list(cut_pieces(record, encoder_spans))
-    chunks = tuple(
+    pieces = dict(cut_pieces(record, encoder_spans))
+    chunks = [
         _chunk(outline, required, piece, (number, len(pieces)))
-        for number, (_, piece) in enumerate(pieces)
-    )
-    views: dict[str, tuple[str | None, ...]] = {VIEW: tuple(c.text for c in chunks)}
+        for number, piece in enumerate(pieces.values())
+    ]
+    views: dict[str, Any] = {}
     if token_ids is not None:
-        views[TOKENS] = tuple(
-            " ".join(map(str, np.unique(token_ids[span]).tolist()))
-            for span, _ in pieces
+        texts = (" ".join(map(str, np.unique(token_ids[span]))) for span in pieces)
+        views[TOKENS] = tuple(texts)
+    bare = replace(outline.document, text="", layout=None)
+    return _entry(bare, fingerprint, chunks, views, [*pieces.values()])
+
+
+def entry_of_part(
+    name: str, rows: Sequence[StoredRow], start: int, end: int
+) -> Entry | None:
+    """What stands between two places of a document, as a document of its own. None where an atom
+    is cut."""
+    whole = _document([stored.row.chunk for stored in rows])
+    atoms, _ = unpack([*map(_packed, rows)])
+    first = int(np.searchsorted(atoms.ends, start, "right"))
+    stop = int(np.searchsorted(atoms.starts, end, "left"))
+    if first >= stop:
+        return None
+    outside = slice(atoms.starts[first], start), slice(end, atoms.ends[stop - 1])
+    if any(whole.text[of].strip() for of in outside):
+        return None
+    pieces = dict(cut_pieces(part_of(atoms, first, stop), whole.encoder_spans))
+    chunks, views = [], {}
+    for number, (row, piece) in enumerate(pieces.items()):
+        chunk = rows[row].row.chunk
+        first, stop = int(piece.starts[0]), int(piece.ends[-1])
+        chunks.append(
+            replace(
+                chunk,
+                id=f"{name}:{first}-{stop}",
+                doc_id=name,
+                start=first,
+                end=stop,
+                text=whole.text[first:stop],
+                extras={**chunk.extras, "piece": (number, len(pieces))},
+            )
         )
+    views = {
+        view: tuple(rows[row].row.texts[view] for row in pieces)
+        for view in rows[0].row.texts
+    }
+    document = Document("", id=name, title=whole.title)
+    return _entry(document, "", chunks, views, [*pieces.values()])
+
+
+def _entry(
+    document: Document,
+    fingerprint: str,
+    chunks: Sequence[Chunk],
+    views: Mapping[str, Any],
+    pieces: Sequence[Record],
+) -> Entry:
     vectors = {}
-    if chunks and record.sums.shape[1]:
-        sums = np.stack([vectors_of(piece).sum(axis=0) for _, piece in pieces])
+    if chunks and pieces[0].sums.shape[1]:
+        sums = np.stack([vectors_of(piece).sum(axis=0) for piece in pieces])
         vectors[VIEW] = Vectors(sums, np.arange(len(chunks), dtype=np.int32))
-    packed = [pack(piece) for _, piece in pieces]
-    blobs = dict(zip(BLOBS, zip(*packed, strict=True), strict=True)) if packed else {}
-    bare = Document(
-        "",
-        id=document.id,
-        title=document.title,
-        format=document.format,
-        meta=document.meta,
+    return Entry(
+        document,
+        fingerprint,
+        tuple(chunks),
+        {**views, VIEW: tuple(chunk.text for chunk in chunks)},
+        vectors,
+        blobs=dict(zip(BLOBS, zip(*map(pack, pieces), strict=True), strict=False)),
     )
-    return Entry(bare, fingerprint, chunks, views, vectors, blobs=blobs)
 
 
 def _chunk(
@@ -296,6 +341,29 @@ class EvidenceLevel(SearchedLevel):
     def whole(self, reader: Any, doc_id: str) -> Pool | None:
         """All pieces of a document; None without any. Raises UnknownDocument if unknown."""
         return _pool_of(reader, _with_beside(reader, reader.rows_of(doc_id)), None)
+
+    def part(
+        self, name: str, doc_id: str, start: int, end: int, text: str
+    ) -> Entry | None:
+        """What stands between two places of a document, as a document of its own. None unless it
+        is this text, of whole atoms."""
+        reader = self.store.reader()
+        try:
+            rows = reader.rows_of(doc_id)
+        except UnknownDocument:
+            return None
+        stored = reader.stored_rows(rows, ())
+        touched = [
+            row
+            for row, of_row in stored.items()
+            if of_row.row.chunk.start < end and start < of_row.row.chunk.end
+        ]
+        if not touched:
+            return None
+        found = [*_with_beside(reader, touched).values()]
+        if _document([of_row.row.chunk for of_row in found]).text[start:end] != text:
+            return None
+        return entry_of_part(name, found, start, end)
 
     def all_of(self, reader: Any, where: Any) -> Pool | None:
         """All pieces that meet a condition; None without any."""
