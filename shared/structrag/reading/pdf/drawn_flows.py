@@ -21,7 +21,7 @@ _MOST_PARTS = 3  # of a box
 _NARROW = 0.6  # of the width of the text beside it
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Flow:
     """Lines drawn one after the other, each right of the last or below it."""
 
