@@ -45,8 +45,7 @@ BLOBS = ("light", "codes")  # of a row
 
 EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
 Span = tuple[int, int]
-Blob = bytes | NDArray[np.uint8]
-Packed = tuple[Blob, Blob]  # a piece as a row has it
+Packed = Sequence[bytes | NDArray[np.uint8]]  # the blobs of a piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +337,7 @@ def pack(record: Record) -> Packed:
         arrays = [getattr(record, name) for name in names]
         head = np.array([FORMAT, *(array.size for array in arrays)], dtype=np.int32)
         blobs.append(b"".join([head.tobytes(), *(array.tobytes() for array in arrays)]))
-    return blobs[0], blobs[1]
+    return blobs
 
 
 def unpack(pieces: Sequence[Packed]) -> tuple[Record, IntArray]:
