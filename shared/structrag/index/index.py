@@ -188,8 +188,9 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         )
 
     def use(self, store: CorpusStore) -> None:
+        """Take a store in place of the one there is, and tell the host's store whose it is."""
         super().use(store)
-        if hasattr(self.dense_store, "index"):  # it is told whose store it is
+        if hasattr(self.dense_store, "index"):
             cast(Any, self.dense_store).index = self
 
     def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
