@@ -211,11 +211,13 @@ class _Sides:
         others, tops, height = self._left if leans_right else self._right
         first = bisect_left(tops, line.top - height)
         last = bisect_left(tops, line.bottom)
-        beside = sum(
-            max(0.0, min(other.bottom, line.bottom) - max(other.top, line.top))
-            for other in others[first:last]
-        )
-        return beside <= 0.2 * min(line.size, line.bottom - line.top)
+        free = 0.2 * min(line.size, line.bottom - line.top)
+        for other in others[first:last]:
+            shared = min(other.bottom, line.bottom) - max(other.top, line.top)
+            free -= max(0.0, shared)
+            if free < 0:
+                return False
+        return True
 
 
 def _by_top(lines: Sequence[Line]) -> tuple[list[Line], list[float], float]:
