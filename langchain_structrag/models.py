@@ -209,7 +209,7 @@ def as_language_model(value: Any) -> LanguageModel | Any:
     return LangChainModel(value) if isinstance(value, Runnable) else value
 
 
-NEEDED = "a Runnable that takes a string and gives a string or a message"
+NEEDED = "a Runnable from a string to a string or a message"
 
 
 def check_answers(model: Any, *, takes_text: bool = True) -> None:
@@ -221,7 +221,7 @@ def check_answers(model: Any, *, takes_text: bool = True) -> None:
     if not isinstance(model, Runnable):
         raise InvalidParameter(
             f"model must be a LangChain chat model or LLM, or {NEEDED}; got "
-            f"{type(model).__name__}. A plain function is passed as llm= as it is."
+            f"{type(model).__name__}. Pass a plain function directly as llm=."
         )
     if isinstance(model, BaseLanguageModel):
         return
@@ -246,8 +246,8 @@ def _check_input(model: Runnable[Any, Any]) -> None:
         names = first.input_variables
         if len(names) != 1 or not _allows(first.input_types.get(names[0], str), str):
             raise InvalidParameter(
-                f"model must be {NEEDED}; the prompt that the chain begins with has the places "
-                f"{sorted(names)}. It must have exactly one, for a string: set others by "
+                f"model must be {NEEDED}; the prompt that starts the chain has the placeholders "
+                f"{sorted(names)}. It must have exactly one, for a string; set the others with "
                 "prompt.partial(...)."
             )
         return

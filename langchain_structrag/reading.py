@@ -125,8 +125,8 @@ class ReadingTextSplitter(StructureSplitter):
         end at sections."""
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(
-                "splitter must be without embedding and llm in a retriever, whose own models "
-                f"answer; got a {type(self).__name__} with models. Leave them out."
+                "splitter must have no embedding and no llm in a retriever, which uses its own "
+                f"models; got a {type(self).__name__} with models. Leave them out."
             )
         return self._with_path()
 

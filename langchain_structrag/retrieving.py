@@ -310,7 +310,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         if None in map(facts.get, ("doc_id", "previous_id", "next_id")):
             raise InvalidParameter(
                 "document must be a result of this retriever; its metadata has no doc_id, "
-                "previous_id and next_id. Pass what invoke gave."
+                "previous_id and next_id. Pass a document that invoke returned."
             )
         chunks = chunks_of(self.index, facts["doc_id"])
         place = {chunk.id: number for number, chunk in enumerate(chunks)}
@@ -424,8 +424,8 @@ def _core_options(
     if store is not None:
         if embedding is not None:
             raise InvalidParameter(
-                "embedding must be None where vectorstore is given: the store embeds by itself. "
-                "Make the store with that embedding."
+                "embedding must be None when vectorstore is given, because the store embeds "
+                "texts itself. Create the store with that embedding."
             )
         is_wrapped = isinstance(store, LangChainDenseStore)
         read["dense_store"] = (

@@ -93,7 +93,7 @@ class StructragEmbedding(BaseEmbedding):
         ):
             raise InvalidParameter(
                 f"model_name must be the embedder's own name or left out; got {self.model_name!r} "
-                f"for {self.embedder.name!r}. An embedder gets another name by its own name=..."
+                f"for {self.embedder.name!r}. To rename an embedder, use its own name=..."
             )
         self.model_name: str = self.embedder.name
         return self
@@ -129,7 +129,7 @@ class StructragEmbedding(BaseEmbedding):
         state: dict[str, Any] = super().__getstate__()
         if "embedder" not in state["__dict__"]:
             raise InvalidParameter(
-                "embedder must be one that can be pickled, such as a function defined at the top "
-                f"level of a module, which num_workers > 1 needs; got {self.model_name!r}."
+                "embedder must be picklable when num_workers > 1, such as a module-level "
+                f"function; got {self.model_name!r}."
             )
         return state

@@ -153,7 +153,8 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if query_bundle is None:
             raise InvalidParameter(
-                "query_bundle must be the question, since evidence is for a question; got None."
+                "query_bundle must be given, because evidence is selected for a question; got "
+                "None."
             )
         with_text = [node for node in nodes if isinstance(node.node, TextNode)]
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]

@@ -12,7 +12,7 @@ from typing import Any
 REMOVED = {
     "InformationMargin": "Use margin='similarity', or TransformersMargin.",
     "LikelihoodGain": "Use Index without choose_views: views are extracted, or written by llm=.",
-    "StaticTokens": "Use TransformersTokens, or leave token_encoder= out.",
+    "StaticTokens": "Use TransformersTokens, or omit token_encoder=.",
     "TreeIndex": "Use Index with EvidenceRetriever or MultiViewRetriever.",
     "TreeRetriever": "Use EvidenceRetriever, or MultiViewRetriever for whole chunks.",
 }

@@ -232,7 +232,7 @@ def test_a_chat_with_history_is_answered_from_what_ours_finds(retriever: Any) ->
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_a_saved_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
     made = retriever.from_documents(DOCUMENTS, "lsa")
-    with pytest.raises(InvalidParameter, match="must be saved"):
+    with pytest.raises(InvalidParameter, match="unsaved changes"):
         pickle.dumps(made)
     made.save(tmp_path / "index")
     around = TwoHopRetriever(retriever=made)

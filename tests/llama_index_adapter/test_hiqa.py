@@ -420,7 +420,7 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(
     for address in ("../secret.png", str(tmp_path / "secret.png")):
         with pytest.raises(InvalidDocument, match="is outside"):
             describe(address)
-    with pytest.raises(InvalidDocument, match="give the folder"):
+    with pytest.raises(InvalidDocument, match="pass the folder"):
         ImageDescriber(SeeingLLM())("a.png")
     with pytest.raises(InvalidDocument, match="Cannot read the image"):
         describe("img/none.png")

@@ -349,7 +349,7 @@ def test_how_a_document_is_shown_holds_for_its_nodes(parser: Any) -> None:
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_a_saved_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
     made = retriever.from_documents(documents(), embed_model="lsa")
-    with pytest.raises(InvalidParameter, match="must be saved"):
+    with pytest.raises(InvalidParameter, match="unsaved changes"):
         pickle.dumps(made)
     made.save(tmp_path / "index")
     loaded = retriever.load(tmp_path / "index", embed_model="lsa")

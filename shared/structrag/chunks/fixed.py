@@ -49,8 +49,8 @@ class FixedSplitter(ReadOptions):
         check_at_least("max_tokens", self.max_tokens, 1)
         if self.exclude_titles and not self.within_sections:
             raise InvalidParameter(
-                "exclude_titles must be empty where within_sections is False, as no titles are "
-                f"looked at; got {list(self.exclude_titles)}. Set within_sections=True."
+                "exclude_titles must be empty when within_sections is False, because titles are "
+                f"then ignored; got {list(self.exclude_titles)}. Set within_sections=True."
             )
 
     def split(self, document: Document) -> list[Chunk]:

@@ -54,7 +54,7 @@ class ReadingSplitter:
 
     def explain_flow(self, document: Document) -> Flow[Explanation]:
         """`explain` as steps."""
-        raise TypeError(f"{type(self).__name__} must define explain_steps")
+        raise TypeError(f"{type(self).__name__} must define explain_flow")
 
     def split_flow(self, document: Document) -> Flow[list[Chunk]]:
         """`split` as steps."""

@@ -47,8 +47,8 @@ def mcp(
     in_engine = engine_of(index) is not None
     if in_engine == bool(paths):
         raise InvalidParameter(
-            "Name files or folders to serve, or a store such as --store lancedb:FOLDER that "
-            "`structrag index` has filled, not both."
+            "Name either files or folders to serve, or a store filled by `structrag index`, such "
+            "as --store lancedb:FOLDER."
         )
     kept: EngineIndex | IndexFolder
     if in_engine:

@@ -120,7 +120,7 @@ class Library:
         """Passages for a query. Raises InvalidParameter if it is blank."""
         if not query.strip():
             raise InvalidParameter(
-                "The query must be a question or words to look for; got blanks."
+                "query must be a question or search words; got only blanks."
             )
         with self._lock:
             self.refresh()
@@ -170,15 +170,16 @@ class Library:
             sections = parse(source).sections
             if not 0 <= section < len(sections):
                 raise InvalidParameter(
-                    f"section must be a number from 0 to {len(sections) - 1} for {document!r}; got "
-                    f"{section}. The tool outline lists them."
+                    f"section must be a number from 0 to {len(sections) - 1} for {document!r}; "
+                    f"got {section}. The tool outline lists the sections."
                 )
             first, end = sections[section].start, sections[section].end
             start = start or first
             if not first <= start <= end:
                 raise InvalidParameter(
                     f"start must be 0 or from {first} to {end}, where section {section} of "
-                    f"{document!r} stands; got {start}. To read on, give the `end` that came last."
+                    f"{document!r} stands; got {start}. To continue reading, pass the `end` of "
+                    "the last answer."
                 )
             cut = _cut(source.text, start, end, max_tokens)
             return SectionText(
@@ -237,8 +238,8 @@ class Library:
         if document and self.kept.holds(name):
             return name
         raise InvalidParameter(
-            f"document must be one of this folder's; got {document!r}. The tool outline without a "
-            "document lists them."
+            f"document must be the name of a document served here; got {document!r}. Call the "
+            "tool outline without a document to list them."
         )
 
     def _document(self, name: str) -> Document:

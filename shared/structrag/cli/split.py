@@ -55,7 +55,7 @@ def split(
     )
     chunks = list(_split(splitter, document, embedder_of(embedder), plot))
     if not chunks:
-        typer.echo(harmless(f"{file} holds no text, so it has no chunk."), err=True)
+        typer.echo(harmless(f"{file} holds no text, so it has no chunks."), err=True)
     print_items(
         map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json
     )
@@ -67,8 +67,8 @@ def _split(
     if not isinstance(splitter, ReadingSplitter):
         if plot is not None:
             raise InvalidParameter(
-                "--plot is for --method idms or pic, which read the text; "
-                "the others have nothing to draw."
+                "--plot works with --method idms or pic only; the other methods have nothing to "
+                "draw."
             )
         chunks: Iterable[Chunk] = splitter.split(document)
         return chunks

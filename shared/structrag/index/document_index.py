@@ -81,20 +81,22 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: the place where it is saved, and the models as they are pickled."""
         kind = type(self).__name__
-        cure = f"Save it, and give the other process the path, to call {kind}.load with the models."
+        cure = (
+            f"Save it, and call {kind}.load(path) with the models in the other process."
+        )
         state = {**vars(self), "store": self._place()}
         del state["levels"]
         if state["store"] is None:
             raise InvalidParameter(
-                f"{kind} must be saved as it is to be pickled, since a pickle holds the place of "
-                f"its documents; it has changes that are in no folder. {cure}"
+                f"{kind} has unsaved changes and cannot be pickled: a pickle holds only the path "
+                f"of its saved documents. {cure}"
             )
         try:
             _check_picklable(state)
         except Exception as error:
             raise InvalidParameter(
-                f"{kind} must hold models that can be pickled to be pickled itself; got one that "
-                f"raises {type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
+                f"{kind} cannot be pickled, because one of its models raises "
+                f"{type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
             ) from error
         return state
 
@@ -292,8 +294,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         if isinstance(self.store, Store):
             return self.store
         raise InvalidParameter(
-            f"index must keep its documents itself here; those of this one are in "
-            f"{str(self.address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
+            "index must keep its documents in memory or in a folder here; this one keeps them in "
+            f"{str(self.address)!r}. Use MultiViewRetriever, or another index."
         )
 
     def warm_up(self) -> None:
@@ -331,7 +333,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         """The index saved at an address, made of these options and the saved ones."""
         if options.get("store") is not None:
             raise InvalidParameter(
-                "store must be left out of load: the path says what is opened."
+                "store cannot be passed to load: the path already names what to open. Leave it "
+                "out."
             )
         cls._check_address(address)
         store = open_store(address, verify=verify)
@@ -373,9 +376,9 @@ def check_embedder(
     """Raise InvalidParameter unless `name` is the embedder the index was built with."""
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(
-            f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
-            "has no name, such as a lambda or an object that holds one. Build it again with one "
-            "that takes name=..., such as FunctionEmbedder(function, name=...)."
+            f"embedder cannot be verified: the index at {os.fspath(path)!r} was built with an "
+            "embedder without a name, such as a lambda or an object that holds one. Rebuild the "
+            "index with a named one, such as FunctionEmbedder(function, name=...)."
         )
     if name != config["embedder"]:
         raise InvalidParameter(
@@ -394,6 +397,6 @@ def check_same_config(
     for name, value in config.items():
         if saved.get(name) != value:
             raise InvalidParameter(
-                f"{name} must be what the index at {os.fspath(address)!r} was built with, "
-                f"{saved.get(name)!r}; got {value!r}. Pass that, or {otherwise}."
+                f"{name} must match the index at {os.fspath(address)!r} was built with, "
+                f"{saved.get(name)!r}; got {value!r}. Pass that value, or {otherwise}."
             )

@@ -196,18 +196,18 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
     def _check_for_engine(self, settings: Settings) -> None:
         if hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                f"embedder must be a model where an engine keeps the documents; got "
+                "embedder must be a model when an engine keeps the documents; got "
                 f"{self.embedder.name!r}, whose vectors change with every document. Pass "
                 "embedder=..., or a folder as store."
             )
         if self.dense_store is not None:
             raise InvalidParameter(
-                "dense_store must be None where an engine keeps the documents: it keeps their "
-                "vectors too. Leave one of the two out."
+                "dense_store must be None when an engine keeps the documents, because the engine "
+                "keeps their vectors too. Leave out one of the two."
             )
         if settings.bm25 != Bm25():
             raise InvalidParameter(
-                f"lexical must be 'lucene' where an engine counts the terms; got "
+                "lexical must be 'lucene' when an engine counts the terms; got "
                 f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
             )
 
@@ -216,7 +216,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         wants_vectors = self.dense_store is not None and self.dense_store.wants_vectors
         if wants_vectors and hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                "embedder must be a model for a dense_store that wants vectors; got "
+                "embedder must be a model for a dense_store that takes vectors; got "
                 f"{self.embedder.name!r}, whose vectors change with every document. Pass "
                 "embedder=..."
             )
@@ -406,11 +406,11 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         config = self.config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warn_user(
-                "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda, a function inside another, a host's object that holds one): another "
-                "process cannot tell whether it has the same one, and makes its documents anew or "
-                "refuses the embedder. Use a function of a module, or what takes name=..., such as "
-                "FunctionEmbedder, FunctionModel and the adapters' models.",
+                "the saved index depends on an embedder, model, splitter or counter without a "
+                "name (a lambda, a nested function, or an object that holds one): another "
+                "process cannot check that it has the same one, so it indexes the documents "
+                "again or rejects the embedder. Use a module-level function or an object with "
+                "name=..., such as FunctionEmbedder, FunctionModel and the adapters' models.",
             )
         super().save(path)
 
@@ -455,9 +455,9 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
         return make(language=language)
     if not hasattr(splitter, "split") and not hasattr(splitter, "split_flow"):
         raise InvalidParameter(
-            "splitter must be a splitter of structrag, with split(document); got "
-            f"{type(splitter).__name__}. Splitters and node parsers of LangChain and LlamaIndex go "
-            "through the retrievers of langchain_structrag and llama_index_structrag."
+            "splitter must be a structrag splitter, with split(document); got "
+            f"{type(splitter).__name__}. Pass splitters of LangChain and node parsers of "
+            "LlamaIndex to the retrievers of langchain_structrag and llama_index_structrag."
         )
     return splitter  # type: ignore[no-any-return]
 

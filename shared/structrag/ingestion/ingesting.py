@@ -204,7 +204,8 @@ def ingest(
     """
     if make is not None and embedding is not None and not shared_model:
         raise InvalidParameter(
-            "Give embedding or make, not both: make makes its own models."
+            "embedding and make cannot be combined, because make creates its own models. Pass "
+            "one of them."
         )
     if workers is not None:
         check_at_least("workers", workers, 1)
@@ -409,13 +410,14 @@ class _Ingestion:
         """Refuse what an engine cannot keep."""
         if len(ready.settings.levels) > 1:
             raise InvalidParameter(
-                "make must give an EvidenceRetriever, an Index or a MultiViewRetriever for a store "
-                "in an engine; it gave another index. Leave make out, or name a folder as store."
+                "make must return an EvidenceRetriever, an Index or a MultiViewRetriever for a "
+                "store in an engine; it returned another index. Leave make out, or name a folder "
+                "as store."
             )
         if ready.is_fitted:
             raise InvalidParameter(
                 "embedding must be a model for a store in an engine; LSA's vectors change with "
-                "every document. Give embedding=..., or name a folder as store."
+                "every document. Pass embedding=..., or name a folder as store."
             )
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
@@ -519,8 +521,8 @@ class _Ingestion:
             worker = self.runner.start(self.setup, self.replies, self.n_workers)
         except OSError as error:
             raise ModelFailed(
-                f"No process could be started: {error.strerror}. Give fewer workers, or free "
-                "memory, and begin the same ingestion again: it goes on where it stopped."
+                f"No worker process could be started: {error.strerror}. Use fewer workers or free "
+                "memory, then run the same ingestion again: it continues where it stopped."
             ) from error
         self.workers.append(worker)
         return worker
@@ -534,8 +536,9 @@ class _Ingestion:
         self.failed_starts += 1
         if self.failed_starts >= STARTS:
             raise ModelFailed(
-                f"{STARTS} processes in a row ended {worker.ending()} before their retriever was "
-                "made. Look at what they printed, or give fewer workers if memory is short."
+                f"{STARTS} worker processes in a row ended {worker.ending()} before they had "
+                "built their retriever. Read what they printed, or use fewer workers if memory "
+                "is short."
             )
 
     def _give_out(self) -> None:
@@ -723,7 +726,7 @@ def _only_one(place: Path) -> Iterator[None]:
     however that happens."""
     lock = place.with_name(f".{place.name}.ingesting")
     busy = InvalidParameter(
-        f"store must not be at work: another ingestion writes to {shown(place)}. Wait for its end."
+        f"store is in use: another ingestion is writing to {shown(place)}. Wait until it finishes."
     )
     with _writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -751,6 +754,6 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SaveFailed(
-            f"{shown(path)} cannot be written: {error.strerror}. What was saved before is whole. "
-            "Free some space, or choose another store, and begin the ingestion again."
+            f"{shown(path)} cannot be written: {error.strerror}. Everything saved before is "
+            "intact. Free some space or choose another store, then run the ingestion again."
         ) from error

@@ -69,8 +69,7 @@ class Cache:
             self._connection.commit()
         except (OSError, sqlite3.Error) as error:
             raise InvalidParameter(
-                f"cache must be the path of a cache file that can be written; {self.path!r} fails: "
-                f"{error}."
+                f"cache must be the path of a writable cache file; {self.path!r} fails: {error}."
             ) from error
 
     def __reduce__(self) -> tuple[type[Cache], tuple[str]]:
@@ -148,6 +147,6 @@ class Cache:
             yield
         except sqlite3.Error as error:
             raise InvalidParameter(
-                f"The cache {self.path!r} cannot be {what}: {error}. What was put before is kept. "
-                "Make room or mend the file, or take another path."
+                f"The cache {self.path!r} cannot be {what}: {error}. Earlier entries are kept. "
+                "Free some space, repair the file or choose another path."
             ) from error

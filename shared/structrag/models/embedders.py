@@ -155,9 +155,9 @@ class SentenceTransformerEmbedder:
         reader = reader_of(self.model, self.batch_size or 16)
         if reader is None:
             raise InvalidParameter(
-                f"the tokenizer of {self.name!r} must be a fast one, which says where each token "
-                f"stands; got {type(getattr(self.model, 'tokenizer', None)).__name__}. Load the "
-                "model with a fast tokenizer, or pass another token_encoder."
+                f"the tokenizer of {self.name!r} must be a fast one, which reports token offsets; "
+                f"got {type(getattr(self.model, 'tokenizer', None)).__name__}. Load the model "
+                "with a fast tokenizer, or pass another token_encoder."
             )
         prompt = self.query_prompt if query else self.document_prompt
         return reader.read(texts, prompt or "")
@@ -249,7 +249,7 @@ def as_fixed_embedder(value: Any) -> Embedder:
     """
     embedder = as_embedder(value)
     if hasattr(embedder, "fit"):
-        aside = ", for which None stands," if value is None else ""
+        aside = ", which None stands for," if value is None else ""
         raise InvalidParameter(
             "embedder must be a model whose vectors stay the same when documents are added; "
             f"{embedder.name}{aside} is fitted to the documents. Pass the name or folder of a "

@@ -141,7 +141,7 @@ def read_text(
         return Document(text, id, title, chosen, meta)
     if registered and not registered.is_text:
         raise InvalidParameter(
-            f"format must be one of text; {format!r} is one of binary files. Read the file with "
+            f"format must be a text format; {format!r} is binary. Read the file with "
             "structrag.read_file(path)."
         )
     if registered:

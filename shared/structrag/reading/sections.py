@@ -59,7 +59,7 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         if document.layout is None:
             raise InvalidParameter(
                 "Document.format is 'html' but the document has no layout; a Document holds "
-                "visible text, so make it with structrag.read_text(html, format='html') or "
+                "visible text, so create it with structrag.read_text(html, format='html') or "
                 "structrag.read_file(path)."
             )
         from structrag.reading.html.reader import html_blocks_between

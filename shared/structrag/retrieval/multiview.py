@@ -154,8 +154,8 @@ class MultiViewRetriever(Retriever):
         )
         if weights and self.fusion != "minmax":
             raise InvalidParameter(
-                "weights are for fusion 'minmax'; 'union' takes none. Leave weights out, or pass "
-                "fusion='minmax'."
+                "weights work only with fusion='minmax'; 'union' takes none. Leave weights out, "
+                "or pass fusion='minmax'."
             )
         self.weights: list[float] = _route_weights(weights or {}, self.routes)
 

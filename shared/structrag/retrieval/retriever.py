@@ -75,7 +75,7 @@ def check_index(index: Any, kind: type) -> None:
     """Raise InvalidParameter for an index of another kind."""
     if not isinstance(index, kind):
         raise InvalidParameter(
-            f"index must be structrag's {kind.__name__}; got {type(index).__name__}."
+            f"index must be a structrag {kind.__name__}; got {type(index).__name__}."
         )
 
 

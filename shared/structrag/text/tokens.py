@@ -144,9 +144,9 @@ def check_counter(counter: TokenCounter) -> TokenCounter:
     count = counter(_SAMPLE)
     if not isinstance(count, Real) or count < 0:
         raise InvalidParameter(
-            "counter must be a function from a string to its number of tokens; of "
-            f"{_SAMPLE!r} it returned {count!r}. Where it returns the tokens themselves, pass "
-            "lambda text: len(encode(text))."
+            f"counter must be a function from a string to its number of tokens; of {_SAMPLE!r} it "
+            f"returned {count!r}. If it returns the tokens themselves, pass lambda text: "
+            "len(encode(text))."
         )
     return counter
 
@@ -230,10 +230,9 @@ def _folder_of(name: str) -> Path:
         if hashlib.sha256(content).hexdigest() == _ENCODINGS[name]:
             return folder
     raise InvalidParameter(
-        f"encoding {name!r} is not on this machine, and nothing is downloaded here. "
-        "Install llama-index-core, which brings cl100k_base and o200k_base, or take another "
-        f"counter; or save {url} as {file_name!r} in the folder named by "
-        f"{_FOLDER_VARIABLE}."
+        f"encoding {name!r} is not on this machine, and nothing is downloaded here. Install "
+        "llama-index-core, which brings cl100k_base and o200k_base, or use another counter; or "
+        f"save {url} as {file_name!r} in the folder named by {_FOLDER_VARIABLE}."
     )
 
 

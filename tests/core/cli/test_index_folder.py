@@ -172,7 +172,7 @@ def test_nothing_is_written_for_an_index_in_memory(
     assert index.update([folder]).added == 2
     assert index.search("drips", 1)[0].chunk.doc_id == str(folder / "tap.md")
     assert [path.name for path in folder.parent.iterdir()] == ["files"]
-    with pytest.raises(InvalidParameter, match="A folder is needed"):
+    with pytest.raises(InvalidParameter, match="needs a folder"):
         index.fill([folder])
 
 

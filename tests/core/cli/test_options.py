@@ -156,7 +156,7 @@ def test_numbers_are_whole_and_from_one(
 @examples
 def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
     options.check_one_form(as_json, markdown)
-    with pytest.raises(InvalidParameter, match="exclude each other"):
+    with pytest.raises(InvalidParameter, match="cannot be combined"):
         options.check_one_form(True, True)
 
 

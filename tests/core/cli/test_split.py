@@ -70,7 +70,7 @@ def test_split_says_where_there_is_nothing_to_draw(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:
     code, _, err = run(capsys, "split", manual, "--plot", manual.parent / "x.png")
-    assert code == 2 and "--plot is for --method idms or pic" in err
+    assert code == 2 and "--plot works with --method idms or pic" in err
     (manual.parent / "empty.md").write_text("")
     code, _, err = run(
         capsys,

@@ -127,7 +127,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
         "no values": (
             replace(good, vectors={"raw": Vectors([[], []], [0, 1])}),
             InvalidAnswer,
-            "vectors of view 'raw' have no values",
+            "vectors of view 'raw' are empty",
         ),
         "another level": (
             replace(good, levels={"parts": LevelEntry((), {}, {})}),

@@ -608,7 +608,7 @@ def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(
     with pytest.warns(UserWarning, match="FunctionEmbedder, FunctionModel"):
         index.save(tmp_path / "index")
     assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
-    with pytest.raises(InvalidParameter, match="embedder cannot be checked"):
+    with pytest.raises(InvalidParameter, match="embedder cannot be verified"):
         Index.load(tmp_path / "index", embedder=lambda texts: embed(texts))
 
 
@@ -694,7 +694,7 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
                 "embedder": HashEmbedder(),
                 "dense_store": HostStore(wants_vectors=False),
             },
-            "dense_store must be None where an engine keeps",
+            "dense_store must be None when an engine keeps",
         ),
         (
             {"embedder": HashEmbedder(), "preset": "paper"},
@@ -756,7 +756,7 @@ def test_the_warning_of_a_nameless_setting_is_of_the_line_that_saves(
     tmp_path: Path,
 ) -> None:
     index = Index(embedder=HashEmbedder(), llm=lambda prompt: "x")
-    with pytest.warns(UserWarning, match="has no name") as caught:
+    with pytest.warns(UserWarning, match="without a name") as caught:
         index.save(tmp_path / "index")
     assert {warning.filename for warning in caught} == {__file__}
 
@@ -765,7 +765,7 @@ def test_an_index_is_loaded_from_its_path_alone(
     tmp_path: Path, embedder: HashEmbedder
 ) -> None:
     Index(embedder=embedder, views=["raw"]).save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="store must be left out of load"):
+    with pytest.raises(InvalidParameter, match="store cannot be passed to load"):
         Index.load(tmp_path / "index", embedder=embedder, store="elsewhere")
     loaded = Index.load(
         tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None

@@ -416,7 +416,7 @@ def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (makers.number, "make must give an EvidenceRetriever, an Index, .* got int"),
+        (makers.number, "make must return an EvidenceRetriever, an Index, .* got int"),
         (
             makers.raising,
             "make must give a retriever; it raised OSError: no weights here",
@@ -457,7 +457,7 @@ def test_a_process_that_cannot_be_started(
 def test_other_arguments(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     run = partial(ingest, tmp_path / "files", tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="embedding or make, not both"):
+    with pytest.raises(InvalidParameter, match="embedding and make cannot"):
         run("model", make=makers.index)
     with pytest.raises(InvalidParameter, match="progress must be a function"):
         run(make=makers.index, progress="bar")
@@ -492,7 +492,7 @@ def test_two_at_once_into_one_index(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 60)
     first = start(tmp_path, "slow", workers=1)
     wait_for((tmp_path / "index").exists)
-    with pytest.raises(InvalidParameter, match="another ingestion writes to"):
+    with pytest.raises(InvalidParameter, match="another ingestion is writing to"):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.slow, workers=1)
     assert first.wait(60) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -592,7 +592,7 @@ def test_answers_stay_the_same_while_an_ingestion_runs(
         ({}, "embedding must be a model for a store in an engine"),
         (
             {"make": makers.d3},
-            "make must give an EvidenceRetriever, an Index or a Multi",
+            "make must return an EvidenceRetriever, an Index or a Multi",
         ),
     ],
 )
@@ -988,8 +988,8 @@ def test_a_second_ingestion_within_one_is_refused(
 
     ingest(tmp_path / "files", tmp_path / "index", make=makers.index, progress=again)
     assert refusals == [
-        f"store must not be at work: another ingestion writes to {str(tmp_path / 'index')!r}. "
-        "Wait for its end."
+        f"store is in use: another ingestion is writing to {str(tmp_path / 'index')!r}. "
+        "Wait until it finishes."
     ]
 
 
@@ -1010,6 +1010,6 @@ def test_a_lock_of_an_ingestion_that_ends_at_this_moment_is_none(
 
     monkeypatch.setattr("structrag.ingestion.ingesting.take_lock", take)
     run = partial(ingest, [], tmp_path / "index", make=makers.index)
-    with pytest.raises(InvalidParameter, match="another ingestion writes to"):
+    with pytest.raises(InvalidParameter, match="another ingestion is writing to"):
         run()
     monkeypatch.undo()

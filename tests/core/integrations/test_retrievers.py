@@ -85,7 +85,7 @@ def test_documents_in_the_place_of_the_model_are_noticed() -> None:
 
 
 def test_chunks_are_noticed() -> None:
-    with pytest.warns(UserWarning, match="give them whole documents"):
+    with pytest.warns(UserWarning, match="pass whole documents"):
         warn_of_chunks([False, True])
     warn_of_chunks([False])
 

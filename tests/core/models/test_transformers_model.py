@@ -211,7 +211,7 @@ def test_it_is_pickled(llm: TransformersModel) -> None:
 
 
 def test_what_it_refuses(model: Any, tokenizer: Any) -> None:
-    with pytest.raises(InvalidParameter, match="tokenizer must be given"):
+    with pytest.raises(InvalidParameter, match="tokenizer must be passed"):
         TransformersModel(model)
     with pytest.raises(InvalidParameter, match="nothing is downloaded"):
         TransformersModel("no/such-model")

@@ -401,7 +401,7 @@ def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
         return IDMSEnricher(**choices)
     except TypeError as error:
         raise InvalidParameter(
-            f"enrich must hold settings of IDMSEnricher: {error}."
+            f"enrich must hold valid settings of IDMSEnricher: {error}."
         ) from error
 
 

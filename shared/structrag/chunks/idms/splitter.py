@@ -114,8 +114,8 @@ class IDMSSplitter(BoundarySplitter):
         check_margin(self.margin)
         if window_of(self.context) is None and self.margin in (SIMILARITY, WORDS):
             raise InvalidParameter(
-                f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has "
-                "no chunk so far; got 'chunk'."
+                f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which "
+                "does not see the current chunk; got 'chunk'."
             )
         is_number = isinstance(self.theta0, int | float) and not isinstance(
             self.theta0, bool

@@ -195,7 +195,7 @@ class PICSplitter(BoundarySplitter):
                 )
         if self.scope == "section" and not self.respect_sections:
             raise InvalidParameter(
-                "respect_sections must be True where scope is 'section'; got False."
+                "respect_sections must be True when scope is 'section'; got False."
             )
 
     @property

@@ -334,7 +334,7 @@ class D3Retriever(Retriever):
 def _check_given(evidence: Any, parameter: str) -> None:
     if evidence is None:
         raise InvalidParameter(
-            f"evidence must be given with {parameter}='evidence'; got None. Pass an "
+            f"evidence must be passed with {parameter}='evidence'; got None. Pass an "
             "EvidenceRetriever over the same documents."
         )
 
@@ -361,6 +361,7 @@ def _checked_router(router: str, model: Any, evidence: Any) -> str:
         _check_given(evidence, "router")
     if router == "llm" and model is None:
         raise InvalidParameter(
-            "llm must be given with router='llm'; got None. Take router='scores', which needs none."
+            "llm must be passed with router='llm'; got None. Or use router='scores', which needs "
+            "no model."
         )
     return router

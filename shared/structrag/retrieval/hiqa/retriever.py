@@ -309,5 +309,5 @@ def _check_left_out(**options: Any) -> None:
     fixed = [name for name, value in options.items() if value is not None]
     if fixed:
         raise InvalidParameter(
-            f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
+            f"preset 'code' fixes {', '.join(fixed)}; leave out either these or the preset."
         )

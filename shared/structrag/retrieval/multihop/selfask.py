@@ -296,11 +296,12 @@ class SelfAsk:
 def _no_answer(errors: Sequence[Exception]) -> ModelFailed:
     if isinstance(errors[-1], NoModel):
         return NoModel(
-            "Self-ask needs a language model: pass llm=..., or give the retriever one. TwoHop "
-            "follows one bridge without a model."
+            "Self-ask needs a language model: pass llm=..., or use a retriever that has one. "
+            "TwoHop searches twice without a model."
         )
     failure = ModelFailed(
-        f"All {len(errors)} calls of the language model failed; the last one with {errors[-1]!r}."
+        f"All {len(errors)} calls of the language model failed; the last error was: "
+        f"{errors[-1]!r}."
     )
     failure.__cause__ = errors[-1]
     return failure
