@@ -78,7 +78,10 @@ class StructragEmbedding(BaseEmbedding):
         "corpus."
     )
     embed_batch_size: int = Field(
-        default=64, gt=0, le=2048, description="Most texts in one call of the embedder."
+        default=64,
+        gt=0,
+        le=2048,
+        description="The largest number of texts in one call of the embedder.",
     )
 
     def __init__(self, embedder: Any, **options: Any) -> None:

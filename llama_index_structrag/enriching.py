@@ -58,8 +58,10 @@ class IDMSEnrichment(ModelFields, TransformComponent):
 
     enrich: EnrichField = Field(
         default="both",
-        description="reduce, supplement, both, paper (as published), or an IDMSEnricher with "
-        "settings and prompts of its own.",
+        description=(
+            "reduce, supplement, both, paper (as published), or an IDMSEnricher with custom "
+            "settings and prompts."
+        ),
     )
 
     @classmethod

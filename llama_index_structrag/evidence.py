@@ -100,7 +100,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     Args:
         embed_model: As in `EvidenceRetriever`; None: LSA over the nodes at hand.
         token_encoder: Gives vectors of tokens beside an `embed_model` that has none.
-        max_tokens: Most tokens of all slices together.
+        max_tokens: The token budget of all slices together.
         order: "rank" for the best first, or "document" for the order in which they came.
         context: What a slice is shown with in `heading_context`: "lead", "all" or "none", as in
             `EvidenceRetriever`.
@@ -116,7 +116,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         default=None, repr=False, description="As in EvidenceRetriever."
     )
     max_tokens: int = Field(
-        default=1000, description="Most tokens of all slices together."
+        default=1000, description="The token budget of all slices together."
     )
     order: str = Field(default="rank", description="'rank' or 'document'.")
     context: str = Field(default="lead", description="'lead', 'all' or 'none'.")

@@ -90,69 +90,88 @@ class HiQAFormatter(TransformComponent, BaseReader):
 
     llm: LanguageModelField = Field(
         default=None,
-        description="LlamaIndex LLM that writes the Markdown window by window, each answer "
-        "checked; None: rules and layout.",
+        description=(
+            "LlamaIndex LLM that writes the Markdown window by window; every answer is checked. "
+            "None: rules and layout."
+        ),
     )
     preset: Literal["default", "paper", "code"] = Field(
         default="default",
         description="'paper': headings at level 1 with numbers; 'code': near the paper's code.",
     )
     window_words: int | None = Field(
-        default=None, description="Words that a call converts; None: by preset."
+        default=None,
+        description="Words converted in one call; None: set by the preset.",
     )
     padding_words: int | None = Field(
-        default=None, description="Words shown around them; None: by preset."
+        default=None,
+        description="Words of context around them; None: set by the preset.",
     )
     prompt: str | None = Field(
-        default=None, description="The instruction of each message; None: by preset."
+        default=None,
+        description="The instruction in each message; None: set by the preset.",
     )
     repeat_prompt: bool | None = Field(
         default=None,
-        description="Whether it also stands at the end of each message; None: by preset.",
+        description=(
+            "Whether the instruction is repeated at the end of each message; None: set by the "
+            "preset."
+        ),
     )
     whole_previous: bool | None = Field(
         default=None,
-        description="Whether all of the window before is shown, not its end; None: by preset.",
+        description=(
+            "Whether the whole previous window is shown instead of its end; None: set by the "
+            "preset."
+        ),
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
         default="auto",
-        description="Format of the documents; auto: told by file_type, the file's suffix or the "
-        "text.",
+        description=(
+            "Format of the documents; auto: detected from file_type, the file's suffix or the "
+            "text."
+        ),
     )
     add_report: bool = Field(
-        default=True, description="Whether format_report is added."
+        default=True, description="Whether to add format_report to the metadata."
     )
     algorithm_version: Literal[1] = Field(
         default=1,
-        description="Changes when the same input would be formatted differently.",
+        description="The version changes when the same input would be formatted differently.",
     )
     password: str | None = Field(
-        default=None, exclude=True, repr=False, description="For encrypted PDF files."
+        default=None,
+        exclude=True,
+        repr=False,
+        description="The password of encrypted PDF files.",
     )
     reader: Any = Field(
         default="layout",
         exclude=True,
-        description="Who reads PDF files: 'layout', 'docling' or a function.",
+        description="The reader of PDF files: 'layout', 'docling' or a function.",
     )
     cache: Any = Field(
         default=None,
         exclude=True,
-        description="A structrag Cache that keeps finished calls; None: none.",
+        description="A structrag Cache that keeps finished calls; None: no cache.",
     )
     max_concurrency: int = Field(
-        default=8, gt=0, exclude=True, description="Most calls in flight."
+        default=8,
+        gt=0,
+        exclude=True,
+        description="The largest number of concurrent calls.",
     )
     max_calls: int | None = Field(
         default=None,
         gt=0,
         exclude=True,
-        description="Most calls of one run; None: no limit.",
+        description="The largest number of calls in one run; None: no limit.",
     )
     timeout: float | None = Field(
         default=None,
         gt=0,
         exclude=True,
-        description="Most seconds of one call; None: no limit.",
+        description="The time limit of one call in seconds; None: no limit.",
     )
 
     @classmethod

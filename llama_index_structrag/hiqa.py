@@ -54,7 +54,7 @@ class HiQANodeParser(_Fields):
     chunk_size: int = Field(
         default=512,
         gt=0,
-        description="Most tokens of a node's text as it is embedded, path included.",
+        description="The token limit of a node's embedded text, including its heading path.",
     )
 
     def __init__(self, **settings: Unpack[HiQAParserArguments]) -> None:

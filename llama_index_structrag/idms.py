@@ -92,18 +92,24 @@ class IDMSNodeParser(_Fields):
     target_chunk_size: int | None = Field(
         default=None,
         gt=0,
-        description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size.",
+        description=(
+            "The size in tokens that merge='greedy' aims at; None: two thirds of chunk_size."
+        ),
     )
     margin: NamedFunction = Field(
         default="auto",
-        description="What says that two sides belong together: llm, similarity, words, or a "
-        "function such as TransformersMargin; auto: the llm, else "
-        "embed_model, else words.",
+        description=(
+            "What decides whether two sides belong together: llm, similarity, words, or a "
+            "function such as TransformersMargin; auto: llm if given, else embed_model, else "
+            "words."
+        ),
     )
     enrich: EnrichField = Field(
         default="none",
-        description="Whether nodes that say little get a shorter text, and dense ones "
-        "explanations: none, reduce, supplement, both, paper, or an IDMSEnricher.",
+        description=(
+            "Whether wordy nodes get a shorter text and dense ones get explanations: none, "
+            "reduce, supplement, both, paper, or an IDMSEnricher."
+        ),
     )
 
     def __init__(

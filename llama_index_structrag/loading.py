@@ -48,7 +48,7 @@ class StructragReader(BaseReader):
             or your own function.
         isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
             for files that strangers send.
-        password: For encrypted PDF files.
+        password: The password of encrypted PDF files.
     """
 
     def __init__(

@@ -61,19 +61,23 @@ class ContentAwareNodeParser(_ContentAware):
     chunk_overlap: int = Field(
         default=0,
         ge=0,
-        description="Tokens of whole sentences that a later part of a cut section repeats; more "
-        "than half of chunk_size counts as half.",
+        description=(
+            "The overlap in tokens, in whole sentences, between the parts of a divided section; "
+            "at most half of chunk_size is used."
+        ),
     )
     flat_chunk_size: int | None = Field(
         default=None,
         gt=0,
-        description="chunk_size of documents without any heading; None: chunk_size.",
+        description="The chunk_size of documents without headings; None: chunk_size.",
     )
     min_chunk_size: int = Field(
         default=0,
         ge=0,
-        description="Sections of fewer tokens join the one before them under the same parent; 0: "
-        "never.",
+        description=(
+            "A section with fewer tokens is merged into the previous one under the same parent; "
+            "0: never."
+        ),
     )
 
     def __init__(self, **settings: Unpack[ContentAwareParserArguments]) -> None:
@@ -125,11 +129,11 @@ class FixedNodeParser(_Fixed):
     CORE: ClassVar[Any] = FixedSplitter
 
     chunk_size: int = Field(
-        default=300, gt=0, description="Most tokens of a node's text as it is embedded."
+        default=300, gt=0, description="The token limit of a node's embedded text."
     )
     add_context: bool = Field(
         default=False,
-        description="With within_sections: whether nodes carry their titles.",
+        description="With within_sections: whether nodes carry their heading path.",
     )
 
     def __init__(self, **settings: Unpack[FixedParserArguments]) -> None:

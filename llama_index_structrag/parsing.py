@@ -123,25 +123,29 @@ class StructureNodeParser(NodeParser):
     chunk_size: int = Field(
         default=1024,
         gt=0,
-        description="Most tokens of a node's text as it is embedded, metadata included.",
+        description="The token limit of a node's embedded text, including metadata.",
     )
     tokenizer: Tokenizer = Field(
         default=None,
-        description="Callable from str to tokens; None: LlamaIndex's global tokenizer.",
+        description="A callable from str to a list of tokens; None: LlamaIndex's global tokenizer.",
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
         default="auto",
-        description="Format of the documents; auto: told by file_type, the file's suffix or the "
-        "text.",
+        description=(
+            "Format of the documents; auto: detected from file_type, the file's suffix or the "
+            "text."
+        ),
     )
     drop_navigation: bool = Field(
         default=True,
-        description="HTML: leave out nav and elements whose role is navigation.",
+        description="For HTML: leave out nav elements and elements with the role navigation.",
     )
     strip: bool = Field(
         default=True,
-        description="Leave out blank lines before and white space after a node's text; offsets "
-        "follow.",
+        description=(
+            "Whether to strip blank lines before and white space after a node's text; offsets "
+            "are adjusted."
+        ),
     )
     add_context: bool = Field(
         default=True,
@@ -149,14 +153,15 @@ class StructureNodeParser(NodeParser):
     )
     metadata_lists: bool = Field(
         default=False,
-        description="Whether heading_path and hiqa_images are lists, which not every store takes.",
+        description="Whether heading_path and hiqa_images are lists, which some stores reject.",
     )
     algorithm_version: Literal[1] = Field(
-        default=1, description="Changes when the same input would be split differently."
+        default=1,
+        description="The version changes when the same input would be split differently.",
     )
     id_func: IdFunc = Field(
         default=span_id,
-        description="Callable from number in the document and document to an id.",
+        description="A callable from the node's number and its document to an id.",
     )
 
     if TYPE_CHECKING:  # the settings of the core are fields as well

@@ -48,7 +48,8 @@ class PICNodeParser(_Fields):
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
 
     instruction_vectors: list[list[float]] | None = Field(
-        default=None, description="Instructions as vectors of embed_model, one a row."
+        default=None,
+        description="Instructions as vectors of embed_model, one per row.",
     )
 
     def __init__(

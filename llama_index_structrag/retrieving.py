@@ -69,7 +69,7 @@ HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
 ARGUMENT_HINTS = {
     **HINTS,
     "k": "Pass similarity_top_k=.",
-    "embed_model": "Make the retriever by from_documents, which takes it.",
+    "embed_model": "Create the retriever with from_documents, which accepts it.",
 }
 
 

@@ -24,13 +24,13 @@ from structrag.integrations.tool_names import tool_name
 class SearchInput(BaseModel):
     """What a tool that searches is called with."""
 
-    query: str = Field(description="A question, or words to look for.")
+    query: str = Field(description="A question or search words.")
 
 
 class QuestionInput(BaseModel):
     """What a tool that answers is called with."""
 
-    question: str = Field(description="The question, complete in itself.")
+    question: str = Field(description="A self-contained question.")
 
 
 class ToolRetriever(BaseRetriever):

@@ -40,7 +40,10 @@ def split(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="idms and pic: draw what was seen to this .png, .svg or .pdf file."
+            help=(
+                "For idms and pic: a .png, .svg or .pdf file to draw the boundaries and their "
+                "scores to."
+            )
         ),
     ] = None,
     format: Format = "auto",
@@ -48,7 +51,7 @@ def split(
     isolated: Isolated = True,
     as_json: AsJson = False,
 ) -> None:
-    """Print a document's chunks: heading path, character range, tokens, text."""
+    """Print a document's chunks: heading path, character range, token count and text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
     document = one_document(
         "split", file, format=format, reader=reader, isolated=isolated

@@ -621,9 +621,9 @@ class _Ingestion:
             batch.waiting.append(task.paths)
             return
         sentence = (
-            f"{shown(Path(path))} was left out: {DEATHS} processes that prepared it ended, the "
-            f"last one {worker.ending()}. It needs more memory or more than "
-            f"{self.max_seconds:g} seconds, or the file is damaged."
+            f"{shown(Path(path))} was skipped: {DEATHS} processes died while they prepared it, "
+            f"the last one {worker.ending()}. The file needs more memory or more than "
+            f"{self.max_seconds:g} seconds, or it is damaged."
         )
         batch.done.append(TaskResult(batch.number, errors={path: sentence}))
 

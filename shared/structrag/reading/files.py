@@ -312,8 +312,8 @@ def find_files(
         ):
             report(
                 file,
-                f"{shown(file)} is a link to a file outside of the folder and was left out; name "
-                "the file itself to read it, or give follow_links=True.",
+                f"{shown(file)} is a link to a file outside the folder and was skipped. Name the "
+                "file itself to read it, or pass follow_links=True.",
             )
             continue
         yield file
@@ -358,7 +358,7 @@ def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[
 
     def told(error: OSError) -> None:
         place = Path(str(error.filename))
-        report(place, f"The folder {shown(place)} was left out: {error.strerror}.")
+        report(place, f"The folder {shown(place)} was skipped: {error.strerror}.")
 
     for place, folders, files in os.walk(folder, onerror=told):
         folders[:] = [name for name in folders if not name.startswith(".")]

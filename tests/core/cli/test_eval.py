@@ -54,7 +54,9 @@ def test_a_report_is_printed_and_files_are_written(
     )
     assert "3 questions are few" in out
     assert (
-        "Difference to content_aware\n─" in out and "holds 0" in out and "| " not in out
+        "Difference to content_aware\n─" in out
+        and "contains 0" in out
+        and "| " not in out
     )
     assert "eval.md, eval.json, eval.png" in err
     written = (output / "eval.md").read_text(encoding="utf-8")

@@ -188,9 +188,9 @@ def test_what_the_system_refuses_is_in_the_report(
     assert sorted(report.errors) == [link, secret]
     assert (
         report.errors[secret]
-        == f"The folder {secret!r} was left out: Permission denied."
+        == f"The folder {secret!r} was skipped: Permission denied."
     )
-    assert "is a link to a file outside of the folder" in report.errors[link]
+    assert "is a link to a file outside the folder" in report.errors[link]
     assert (seen[-1].errors, seen[-1].files, seen[-1].total) == (2, 2, 2)
     assert (
         json.loads((tmp_path / "index.ingested.json").read_text())["errors"]

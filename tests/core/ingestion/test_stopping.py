@@ -26,8 +26,8 @@ def test_files_are_named_and_the_kind_stays(
     reworded = while_preparing(error, paths)
     assert type(reworded) is kind and reworded.status == 503  # type: ignore[attr-defined]
     assert str(reworded) == (
-        f"It raised OSError: no. This stopped the ingestion while it prepared {files}; what was "
-        "finished is saved. Mend the cause and begin the same ingestion again: it goes on where "
+        f"It raised OSError: no. This stopped the ingestion while it prepared {files}; "
+        "finished documents are saved. Fix the cause and run the same ingestion again: it continues where "
         "it stopped."
     )
 

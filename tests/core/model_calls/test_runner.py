@@ -209,7 +209,7 @@ def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> N
     runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
     with pytest.raises(ModelFailed) as caught:
         drive(runner, yields(Embed(("t",), query)))
-    assert str(caught.value).endswith(f"Mend the cause and {cure}.")
+    assert str(caught.value).endswith(f"Fix the cause and {cure}.")
     assert ("Documents" in str(caught.value)) is not query
 
 
