@@ -27,8 +27,8 @@ def test_files_are_named_and_the_kind_stays(
     assert type(reworded) is kind and reworded.status == 503  # type: ignore[attr-defined]
     assert str(reworded) == (
         f"It raised OSError: no. This stopped the ingestion while it prepared {files}; "
-        "finished documents are saved. Fix the cause and run the same ingestion again: it continues where "
-        "it stopped."
+        "finished documents are saved. Fix the cause and run the same ingestion again: it "
+        "continues where it stopped."
     )
 
 
