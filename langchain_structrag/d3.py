@@ -115,8 +115,8 @@ class D3Retriever(IndexRetriever):
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions. Their calls run concurrently, at most `max_concurrency`
+        at a time."""
         return self._d3().results(questions, k, where=where)
 
     async def aresults(
@@ -126,7 +126,7 @@ class D3Retriever(IndexRetriever):
         return await self._d3().aresults(questions, k, where=where)
 
     def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        """The expected and the largest cost of `result`, by stage. Calls no model and embeds
         nothing."""
         return self._d3().estimate(question, where=where)
 

@@ -25,7 +25,7 @@ from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
-    """Finds the passages that answer a question, within a reader's tokens.
+    """Finds the passages that answer a question, within a token budget.
 
     Example:
         >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter every week."

@@ -69,8 +69,8 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         add_report: Whether `format_report` is added.
         metadata_lists: Whether it is a dict; else a string of JSON, which every store takes.
         password: For encrypted PDF files.
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
-            or your own function.
+        reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
+            own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
             repeat_prompt, whole_previous, cache, max_concurrency, max_calls, progress, timeout.
 

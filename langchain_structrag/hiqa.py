@@ -84,8 +84,7 @@ class HiQATransformer(StructureSplitter):
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
-        """As published: the whole path, a section's text whole, however long, and tables never
-        cut."""
+        """As published: the whole path, whole section texts of any length, and uncut tables."""
         return cls._preset(UNLIMITED, settings)
 
     @classmethod

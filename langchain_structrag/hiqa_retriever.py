@@ -83,7 +83,7 @@ class HiQARetriever(IndexRetriever):
     diversify: str | None = None
     """Either None, or "round_robin" for questions that compare several keywords."""
     view: str = "raw"
-    """Which view of the index is searched."""
+    """The view of the index to search."""
     order: str = "score"
     """Either "score", or "document" for reading order."""
     compare_rest: bool | None = None
@@ -114,7 +114,7 @@ class HiQARetriever(IndexRetriever):
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches. See
-        `structrag.retrieval.hiqa.tuning.tune_steps`."""
+        `structrag.retrieval.hiqa.tuning.tune_flow`."""
         return self._tuned(self._core().tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:

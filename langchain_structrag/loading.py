@@ -31,8 +31,8 @@ class StructragLoader(BaseLoader):
 
     Args:
         path: A file, a folder, or a list of them.
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
-            or your own function.
+        reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
+            own function.
         isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
             for files that strangers send.
         password: For encrypted PDF files.

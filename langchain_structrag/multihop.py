@@ -275,8 +275,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default told from the documents, such as "answer_from_ovens".
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "answer_from_ovens".
+            description: The description that the model reads; say what the documents are about.
         """
         if args_schema is not None or arg_types is not None:
             return super().as_tool(

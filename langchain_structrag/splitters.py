@@ -45,11 +45,11 @@ class ContentAwareTextSplitter(StructureSplitter):
             without overlap, joined, are the document.
         format: "markdown", "html", "text" or "auto": told by the metadata (a media type such as
             `mimetype`, or the suffix of `source`, `file_path` or `file_name`) or by the text.
-        exclude_titles: Titles (any case) of sections left out with everything below them.
+        exclude_titles: Titles (any case) of sections to leave out with everything below them.
         flat_chunk_size: `chunk_size` of documents without any heading; None: `chunk_size`.
         min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit;
             0: never.
-        plain_headings: Whether headings are looked for in plain text.
+        plain_headings: Whether to look for headings in plain text.
         language: Of the sentences, an English name.
         sentence_splitter: In place of our sentence rules: a text to [(start, end), ...].
         add_context: Whether `page_content` begins with the heading path and a newline;

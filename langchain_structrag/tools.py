@@ -49,9 +49,9 @@ class ToolRetriever(BaseRetriever):
         artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default told from the documents, such as "search_ovens". A warning says so where
-                a tool over other documents has the name.
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "search_ovens". A warning says so
+                if a tool over other documents has the same name.
+            description: The description that the model reads; say what the documents are about.
         """
         if args_schema is not None or arg_types is not None:
             return super().as_tool(

@@ -88,8 +88,8 @@ class D3Retriever(IndexRetriever):
         return _reported(await self.retriever.aresult(question, **self._limits()))
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
-        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions. Their calls run concurrently, at most `max_concurrency`
+        at a time."""
         results = self.retriever.results(questions, **self._limits())
         return [_reported(result) for result in results]
 
@@ -99,7 +99,7 @@ class D3Retriever(IndexRetriever):
         return [_reported(result) for result in results]
 
     def estimate(self, question: str) -> D3Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        """The expected and the largest cost of `result`, by stage. Calls no model and embeds
         nothing."""
         return self.retriever.estimate(question, where=self.where)
 

@@ -28,7 +28,7 @@ from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
-    """Finds the passages that answer a question, within a reader's tokens.
+    """Finds the passages that answer a question, within a token budget.
 
     Example:
         >>> from llama_index.core import Document

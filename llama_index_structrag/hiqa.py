@@ -66,13 +66,12 @@ class HiQANodeParser(_Fields):
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
-        """As published: the whole path, a section's text whole, however long, and tables never
-        cut."""
+        """As published: the whole path, whole section texts of any length, and uncut tables."""
         return cls._preset(UNLIMITED, settings)
 
     @classmethod
     def code(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
-        """With the limit of the published code, 8,000 tokens a node."""
+        """With the limit of the published code, 8,000 tokens per node."""
         return cls._preset(HiQASplitter.code().max_tokens, settings)
 
     @classmethod

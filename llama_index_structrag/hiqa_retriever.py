@@ -109,7 +109,7 @@ class HiQARetriever(IndexRetriever):
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches. See
-        `structrag.retrieval.hiqa.tuning.tune_steps`."""
+        `structrag.retrieval.hiqa.tuning.tune_flow`."""
         return self._tuned(self.retriever.tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:

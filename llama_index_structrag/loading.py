@@ -44,8 +44,8 @@ class StructragReader(BaseReader):
         SimpleDirectoryReader("manuals", file_extractor={".pdf": reader, ".md": reader}).load_data()
 
     Args:
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
-            or your own function.
+        reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
+            own function.
         isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
             for files that strangers send.
         password: The password of encrypted PDF files.

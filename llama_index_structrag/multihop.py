@@ -263,8 +263,8 @@ class SelfAskQueryEngine(BaseQueryEngine):
         on, each with its source, heading path and characters.
 
         Args:
-            name: Default told from the documents, such as "answer_from_ovens".
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "answer_from_ovens".
+            description: The description that the model reads; say what the documents are about.
         """
         return answering_tool(self, name, description)
 

@@ -46,9 +46,9 @@ class ToolRetriever(BaseRetriever):
         ...".
 
         Args:
-            name: Default told from the documents, such as "search_ovens". A warning says so where
-                a tool over other documents has the name.
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "search_ovens". A warning says so
+                if a tool over other documents has the same name.
+            description: The description that the model reads; say what the documents are about.
         """
 
         def search(query: str) -> str:

@@ -26,16 +26,16 @@ class FixedSplitter(ReadOptions):
         >>> [chunk.text for chunk in splitter.split(document)]
         ['It rings. It takes pictures. ', 'It lasts.']
 
-    The chunks tile the document. A sentence above the limit is cut at words. A blank document has
-    no chunk. Without `within_sections` no structure is looked at: chunks belong to the root section
-    and have no path.
+    The chunks tile the document. A sentence above the limit is cut between words. A blank document
+    has no chunks. Without `within_sections` the structure is ignored: chunks belong to the root
+    section and have no path.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter` (the papers use 100,
             200 and 300).
         within_sections: Whether chunks end at section borders (MC's FLC-content).
         context: With `within_sections`: whether chunks carry their heading path, which then counts
-            to the limit.
+            towards the limit.
         exclude_titles, plain_headings: As in `ReadOptions`, with `within_sections`.
         counter, language, sentence_splitter: As in `ReadOptions`.
     """

@@ -46,13 +46,13 @@ Level = TypeVar("Level", bound=Searchable)
 
 
 class DocumentIndex(ABC, Generic[Report, Level]):
-    """Documents in a store, each there whole or not at all.
+    """Keeps documents in a store, each whole or not at all.
 
     Args:
-        store: An empty one, with the levels and settings of this index.
-        runner: Of its models.
-        address: Where the documents are kept; None: in memory, until `save`.
-        host: A host's vector store in place of the vectors of the first level.
+        store: An empty store with the levels and settings of this index.
+        runner: The runner of its models.
+        address: Where to keep the documents; None: in memory, until `save`.
+        host: A host's vector store that replaces the vectors of the first level.
     """
 
     # Names in the configuration of every saved index of this class.
@@ -114,7 +114,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return place if changes == self.store.changes else None
 
     def use(self, store: CorpusStore) -> None:
-        """Take a store in place of the one there is."""
+        """Replace the store."""
         self.store = store
         self.levels: Mapping[str, Level] = self._searched(store)
 
@@ -157,11 +157,11 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @abstractmethod
     def config(self) -> dict[str, Any]:
-        """What is saved with the index: options, and the names of models and settings."""
+        """What is saved with the index: the options, and the names of models and settings."""
 
     @abstractmethod
     def settings_name(self) -> str:
-        """Everything besides the document that decides what is indexed, as one string."""
+        """Everything except the document that decides what is indexed, as one string."""
 
     @abstractmethod
     def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
@@ -171,12 +171,12 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @property
     def document_ids(self) -> list[str]:
-        """In the order of their first adding."""
+        """The ids of the documents, in the order in which they were first added."""
         return self.store.document_ids
 
     @property
     def usage(self) -> Usage:
-        """What indexing has cost since this was made or loaded."""
+        """What indexing has cost since this object was created or loaded."""
         return self.runner.usage
 
     def __len__(self) -> int:
@@ -184,25 +184,26 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return len(self.store)
 
     def fingerprint(self, document: Document) -> str:
-        """What decides a document's entry: itself, every setting and model name."""
+        """Everything that decides a document's entry: the document, every setting and every model
+        name."""
         return fingerprint(document, self.settings_name())
 
     def add(self, documents: Iterable[Document]) -> Report:
         """Add documents, or replace those that changed.
 
-        A few hundred chunks are added at a time, each document whole.
+        Documents are added in batches of a few hundred chunks, each document whole.
 
         Raises:
             InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
-                nothing has changed.
-            InvalidAnswer: a model returned NaN, or another shape or dimension. That document
-                and those prepared with it are not in.
-            ModelFailed: a model or the host's store raised (the cause is attached). What was
-                finished before is kept, and cached calls are not repeated. A document that the
-                host's store refused is not in, nor is its earlier version.
+                nothing was changed.
+            InvalidAnswer: a model returned NaN, or another shape or dimension. That document and
+                those prepared with it were not added.
+            ModelFailed: a model or the host's store raised (the cause is attached). Documents
+                finished before are kept, and cached calls are not repeated. A document that the
+                host's store refused is missing, and so is its earlier version.
             BudgetExceeded: `max_calls` is reached.
-            SaveFailed: another has changed the folder of the index since it was opened; nothing of
-                this call is there.
+            SaveFailed: another process has changed the folder of the index since it was opened;
+                nothing from this call was stored.
         """
         return self._add(self._adding(documents))
 
@@ -211,8 +212,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return await self._aadd(self._adding(documents))
 
     def update(self, documents: Iterable[Document]) -> Report:
-        """`add` for documents that must be there already. If one is not, InvalidParameter is
-        raised, and nothing has changed."""
+        """`add` for documents that must already be in the index. If one is missing, it raises
+        InvalidParameter and changes nothing."""
         return self._add(self._adding(documents, known_only=True))
 
     async def aupdate(self, documents: Iterable[Document]) -> Report:
@@ -220,10 +221,10 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return await self._aadd(self._adding(documents, known_only=True))
 
     def delete(self, doc_id: str | Iterable[str]) -> bool:
-        """Remove one document or several; False if any is missing.
+        """Remove one or more documents; False if any is missing.
 
-        Each goes from every level and view, and from the host's store. Raises InvalidParameter for
-        what is no id, before anything is removed.
+        Each is removed from every level and view, and from the host's store. Raises
+        InvalidParameter for anything but ids, before anything is removed.
         """
         names = check_ids("doc_id", doc_id)
         self._check_current()
@@ -278,7 +279,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return self._report(work)
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with this index's models and routes."""
+        """Run a flow with this index's models and routes."""
         return self.runner.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:
@@ -289,8 +290,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @property
     def own_store(self) -> Store:
-        """The store of an index that keeps its documents itself. Raises InvalidParameter for an
-        index whose documents an engine keeps."""
+        """The store of an index in memory or in a folder. Raises InvalidParameter for an index in
+        an engine."""
         if isinstance(self.store, Store):
             return self.store
         raise InvalidParameter(
@@ -299,18 +300,18 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         )
 
     def warm_up(self) -> None:
-        """Make what the first search would make. With LSA these are its vectors, which `save` then
-        writes; else little."""
+        """Prepare what the first search would otherwise prepare. With LSA these are the vectors,
+        which `save` then writes; otherwise there is little to do."""
         for level in self.levels.values() or [self.store]:
             level.reader()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        LSA's vectors are written too if a search or `warm_up` has made them.
-        Raises InvalidParameter where the path holds something else, SaveFailed where the system
-        refuses to write, or another process or object has saved there since this index was opened
-        or made; what was there before is unchanged then.
+        LSA vectors are written too if a search or `warm_up` has computed them. Raises
+        InvalidParameter if the path holds something else, and SaveFailed if the system refuses to
+        write, or if another process or object has saved there since this index was opened. The
+        earlier save is then unchanged.
         """
         for level in self.levels.values():
             level.keep_fit()

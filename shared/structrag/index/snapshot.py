@@ -153,7 +153,7 @@ class Snapshot:
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:
-        """In the order of their first adding."""
+        """The ids of the documents, in the order in which they were first added."""
         return tuple(
             self.segments[i].document(number).record["id"]
             for i, first, last in self.runs.tolist()

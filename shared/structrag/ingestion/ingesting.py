@@ -146,7 +146,7 @@ def ingest(
     max_seconds: float = 600.0,
     progress: Callable[[Progress], None] | bool = False,
 ) -> IngestReport:
-    """Put files and folders into a saved index, by several processes.
+    """Put files and folders into a saved index, with several processes.
 
     Example::
 
@@ -154,15 +154,15 @@ def ingest(
         report = structrag.ingest("manuals/", "manuals.index", model)
         retriever = EvidenceRetriever.load("manuals.index", model)
 
-    Each process makes its own models, reads files, splits and embeds them. This one stores what
-    they send, in the order of the files, and saves from time to time. Begun again after anything
-    has stopped it, it goes on: files that have not changed (size and time) are not read again, and
-    documents that have not changed are not embedded again. A file that cannot be read, that a model
-    refuses though it takes others, or that kills two processes, is left out and named in the
-    report, and so is a folder that cannot be listed, or a link that leads out of one. A document is
-    in whole or not at all; one that was stored before and cannot be read any more stays as it was.
+    Each process loads its own models, reads files, splits and embeds them. The calling process
+    stores the results in the order of the files, and saves from time to time. After an
+    interruption, run it again: it continues where it stopped. Files with the same size and time are
+    not read again, and unchanged documents are not embedded again. The report names what was
+    skipped: a file that cannot be read, that the model refuses while it accepts others, or that
+    kills two processes; a folder that cannot be listed; a link out of a folder. A document is
+    stored whole or not at all; a stored document whose file can no longer be read stays unchanged.
 
-    Beside the index lies `STORE.ingested.json` with the report, the errors, and size and time of
+    `STORE.ingested.json` beside the index holds the report, the errors, and the size and time of
     each file.
 
     Args:

@@ -270,14 +270,14 @@ def find_files(
 ) -> Iterator[Path]:
     """The readable files under a folder, or the one file itself.
 
-    They are sorted; hidden ones are left out, and so is what is no regular file (a pipe, a device).
-    A link that leads out of the folder is left out with a warning, so that whoever fills the folder
-    cannot have other files read; `follow_links` takes such files too. Links to folders are never
-    followed. A folder that cannot be listed is left out with a warning. Instead of warnings
-    `left_out` is called with each such link or folder, and a sentence.
+    They are sorted. Hidden files are skipped, and so is anything that is not a regular file (a
+    pipe, a device). A link to a file outside the folder is skipped with a warning, so that an
+    untrusted folder cannot expose other files; `follow_links` accepts such links. Links to folders
+    are never followed. A folder that cannot be listed is skipped with a warning. If `left_out` is
+    given, it is called with each skipped link or folder and a sentence, instead of a warning.
 
     Raises:
-        InvalidDocument: nothing is there, or the path cannot be looked at (it is too long).
+        InvalidDocument: the path does not exist or cannot be examined (it is too long).
         InvalidParameter: `path` is none.
     """
     path = path_of(path)

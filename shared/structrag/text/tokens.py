@@ -169,8 +169,8 @@ def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:
 def huggingface_counter(tokenizer: Any) -> TokenCounter:
     """A counter for a `transformers` tokenizer or a `tokenizers.Tokenizer`.
 
-    Truncation and padding that the tokenizer has switched on are ignored, and the caller's object
-    is not changed. Raises InvalidParameter for anything that cannot encode.
+    The tokenizer's own truncation and padding are ignored, and the caller's object is not changed.
+    Raises InvalidParameter for anything that cannot encode.
     """
     kind = type(tokenizer).__qualname__
     if hasattr(tokenizer, "to_str") and hasattr(tokenizer, "no_truncation"):
