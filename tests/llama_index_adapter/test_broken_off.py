@@ -34,7 +34,7 @@ class Failing(HashEmbedding):
 async def test_the_error_says_what_is_kept_and_how_to_go_on(kind: Any, tmp_path: Path):
     with pytest.raises(
         ModelFailed,
-        match=r"no network.* But from_documents gave no retriever back: nothing .*its add\.$",
+        match=r"no network.* But from_documents returned no retriever: nothing .*its add\.$",
     ):
         kind.from_documents(DOCUMENTS, embed_model=Failing())
     with pytest.raises(ModelFailed, match="only the cache is kept") as error:
@@ -44,7 +44,7 @@ async def test_the_error_says_what_is_kept_and_how_to_go_on(kind: Any, tmp_path:
     assert isinstance(error.value.__cause__, ConnectionError)
     with pytest.raises(
         ModelFailed,
-        match=r"afrom_documents\(\[\], \.\.\.\) and give them to its aadd\.$",
+        match=r"afrom_documents\(\[\], \.\.\.\) and pass them to its aadd\.$",
     ):
         await kind.afrom_documents(DOCUMENTS, embed_model=Failing())
 

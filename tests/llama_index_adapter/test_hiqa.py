@@ -193,7 +193,7 @@ def test_settings_make_a_round_trip_and_functions_are_passed_again() -> None:
         HiQANodeParser.from_dict(told)
     assert HiQANodeParser.from_dict(told, describe_image=shout).to_dict() == told
     with pytest.raises(
-        ValueError, match="describe_image must be a function defined at the top level"
+        ValueError, match="describe_image must be a module-level function"
     ):
         pickle.dumps(HiQANodeParser(describe_image=lambda address: "x"))
     with pytest.raises(ValueError, match="describe_image must be a function from"):

@@ -165,7 +165,7 @@ def test_a_postprocessor_names_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("folder", "list of LlamaIndex Documents; got str. Files and folders"),
+        ("folder", "list of LlamaIndex Documents; got str. Read files and folders"),
         (["text"], r"hold LlamaIndex Documents; got builtins.str. Use"),
         ([read_text(TEXT)], "hold LlamaIndex Documents; got structrag.Document. Use"),
         (Document(text=TEXT), "list of LlamaIndex Documents; got Document."),

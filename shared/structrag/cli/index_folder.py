@@ -141,7 +141,7 @@ class IndexFolder:
         ):
             if value != made_with:
                 raise InvalidParameter(
-                    f"{option} must be what the index in {str(folder)!r} was made with, "
+                    f"{option} must match the index in {str(folder)!r}, which was made with "
                     f"{made_with or 'none'}; got {value}. Pass that value, or use another folder."
                 )
         self.memory = memory

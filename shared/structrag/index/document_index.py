@@ -398,6 +398,6 @@ def check_same_config(
     for name, value in config.items():
         if saved.get(name) != value:
             raise InvalidParameter(
-                f"{name} must match the index at {os.fspath(address)!r} was built with, "
+                f"{name} must match the index at {os.fspath(address)!r}, which was built with "
                 f"{saved.get(name)!r}; got {value!r}. Pass that value, or {otherwise}."
             )

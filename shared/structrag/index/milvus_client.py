@@ -232,7 +232,7 @@ class MilvusDatabase:
         return ModelFailed(
             f"Milvus Lite could not write to the store at {self.place!r} "
             f"({_torn[self._address]}), so the store is now closed in this process. Free some "
-            "space, and open it in a new process. Every document added before is complete."
+            "space, and open it in a new process. Documents finished before are kept whole."
         )
 
 

@@ -92,8 +92,8 @@ def check_settings(place: str, saved: Settings, given: Settings) -> None:
     """Raise InvalidParameter unless a store's settings are those given."""
     if saved.to_json() != given.to_json():
         raise InvalidParameter(
-            f"views, dtype, lexical, language and stems must match the store at {place!r} was "
-            f"made with, {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
+            f"views, dtype, lexical, language and stems must match the store at {place!r}, which "
+            f"was made with {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
             "store."
         )
 

@@ -155,7 +155,7 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
                 "not paid for twice"
             )
         raise type(error)(
-            f"{error} {make} returned no retriever: {rest}. To keep finished documents too, "
+            f"{error} But {make} returned no retriever: {rest}. To keep finished documents too, "
             f"create an empty retriever with {make}([], ...) and pass them to its {add}."
         ) from error.__cause__ or error
 

@@ -107,7 +107,7 @@ def test_an_index_keeps_to_its_settings(
     code, _, err = run(capsys, "search", folder, *index, "--max-tokens", 100)
     assert (
         code == 2
-        and "--max-tokens must be what the index in" in err
+        and "--max-tokens must match the index in" in err
         and "300; got 100" in err
     )
     code, _, err = run(capsys, "search", folder, *index, "--embedder", "other")
@@ -116,7 +116,7 @@ def test_an_index_keeps_to_its_settings(
     for content, why in (
         (
             file.read_text().replace('"version": 1', '"version": 9'),
-            "made by another release",
+            "another release made it",
         ),
         ("[]", "multiview.json is damaged"),
     ):

@@ -89,7 +89,7 @@ def test_a_file_without_text_has_no_chunk_and_that_is_said_aside(
 ) -> None:
     (tmp_path / "empty.md").write_text("")
     code, out, err = run(capsys, "split", tmp_path / "empty.md")
-    assert (code, out) == (0, "") and "holds no text, so it has no chunk." in err
+    assert (code, out) == (0, "") and "holds no text, so it has no chunks." in err
 
 
 def test_chunks_are_numbered_from_one_with_their_places(

@@ -275,7 +275,7 @@ def test_a_group_is_refused_whole(address: str) -> None:
     bad = entry("b", ["fig"])
     bad.vectors["raw"].matrix[0].append(1.0)  # type: ignore[index, union-attr]
     with pytest.raises(
-        InvalidAnswer, match="must have 3 dimensions like the store's; document"
+        InvalidAnswer, match="must have 3 dimensions, as in the store; document"
     ):
         store.put_all([entry("c", ["plum"]), bad])
     assert store.document_ids == ["a"]
@@ -418,8 +418,7 @@ def test_a_full_volume_is_a_sentence_and_what_was_finished_stays(address: str) -
     )
     refused, then = outcome.stdout.splitlines()
     assert (
-        "File too large" in refused
-        and "Every document added before is complete" in refused
+        "File too large" in refused and "Documents finished before are kept" in refused
     )
     store, expected = opened(address), {"a": ["apple fig"]}
     if then == "c":

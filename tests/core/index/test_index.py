@@ -149,7 +149,7 @@ def test_what_is_no_id_deletes_nothing(embedder: HashEmbedder, wrong: Any) -> No
     index = Index(embedder=embedder)
     index.add([document(1)])
     with pytest.raises(
-        InvalidParameter, match="doc_id must be the id of a document, or several"
+        InvalidParameter, match="doc_id must be a document id or a list of them"
     ):
         index.delete(wrong)
     assert index.document_ids == ["doc1"]
@@ -213,7 +213,7 @@ def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> Non
     index.runner.embedder = HashEmbedder(dimensions=8)
     with pytest.raises(
         InvalidAnswer,
-        match="must have 64 dimensions like the store's; document 'doc2' brings 8",
+        match="must have 64 dimensions, as in the store; document 'doc2' brings 8",
     ):
         index.add([document(2)])
     index.runner.embedder = embedder
@@ -448,7 +448,7 @@ def test_a_host_that_fails_leaves_no_document_half_in(method: str) -> None:
 def test_a_store_that_wants_vectors_needs_an_embedder() -> None:
     with pytest.raises(
         InvalidParameter,
-        match="embedder must be a model for a dense_store that wants vectors; got 'LSA",
+        match="embedder must be a model for a dense_store that takes vectors; got 'LSA",
     ):
         Index(dense_store=HostStore(wants_vectors=True))
 
@@ -688,7 +688,7 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "embedder must be a model where an engine keeps the documents; got 'LSA"),
+        ({}, "embedder must be a model when an engine keeps the documents; got 'LSA"),
         (
             {
                 "embedder": HashEmbedder(),
@@ -698,7 +698,7 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
         ),
         (
             {"embedder": HashEmbedder(), "preset": "paper"},
-            "lexical must be 'lucene' where an engine counts the terms; got 'okapi'",
+            "lexical must be 'lucene' when an engine counts the terms; got 'okapi'",
         ),
     ],
 )

@@ -251,7 +251,7 @@ def test_a_server_that_is_slow_or_down_is_a_sentence(
     store._database.seconds = 0.5
     proxy.answers_after = 3.0
     with pytest.raises(
-        TimedOut, match=r"gave no answer in 0\.5 seconds .*MILVUS_TIMEOUT"
+        TimedOut, match=r"did not answer within 0\.5 seconds .*MILVUS_TIMEOUT"
     ):
         store.put(entry("a", ["fig"]))
     proxy.answers_after, proxy.is_down = 0.0, True

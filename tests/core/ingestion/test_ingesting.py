@@ -401,7 +401,7 @@ def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
         [str(files[3]), str(files[-1])],
     )
     assert (
-        "ValueError: not this text. The model takes other texts."
+        "ValueError: not this text. The model accepts other texts."
         in report.errors[str(files[3])]
     )
     files[3].write_text("# Good\n\nIt is taken.")
@@ -419,7 +419,7 @@ def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
         (makers.number, "make must return an EvidenceRetriever, an Index, .* got int"),
         (
             makers.raising,
-            "make must give a retriever; it raised OSError: no weights here",
+            "make must return a retriever; it raised OSError: no weights here",
         ),
         (lambda: None, "make must be something that pickle can send"),
     ],
@@ -435,7 +435,9 @@ def test_a_make_that_gives_no_retriever(
 
 def test_processes_that_never_get_ready(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
-    with pytest.raises(ModelFailed, match="3 processes in a row ended by signal 9"):
+    with pytest.raises(
+        ModelFailed, match="3 worker processes in a row ended by signal 9"
+    ):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.dying, workers=1)
 
 
@@ -449,7 +451,7 @@ def test_a_process_that_cannot_be_started(
 
     monkeypatch.setattr("subprocess.Popen", full)
     with pytest.raises(
-        ModelFailed, match=r"started: Cannot allocate memory\. Give fewer workers"
+        ModelFailed, match=r"started: Cannot allocate memory\. Use fewer workers"
     ):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
 
@@ -470,7 +472,7 @@ def test_other_arguments(tmp_path: Path) -> None:
             run(make=makers.index, **{name: "word"})
     assert not (tmp_path / "index").exists()
     run(make=makers.index, workers=1)
-    with pytest.raises(InvalidParameter, match="embedder must be what the index"):
+    with pytest.raises(InvalidParameter, match="embedder must match the index"):
         run(make=makers.lsa_index, workers=1)
     with pytest.raises(InvalidParameter, match="holds something else"):
         ingest(tmp_path / "files", tmp_path / "files", make=makers.index, workers=1)
@@ -871,7 +873,9 @@ def test_workers_may_die_twice_before_they_are_ready_and_again_later(
 
     for starts in ([False] * 3, [True, *[False] * 3], [True, True, *[False] * 3]):
         inside.starts = deque(starts)
-        with pytest.raises(ModelFailed, match="3 processes in a row ended by a script"):
+        with pytest.raises(
+            ModelFailed, match="3 worker processes in a row ended by a script"
+        ):
             run(tmp_path / "two")
 
 

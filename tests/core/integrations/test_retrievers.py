@@ -128,7 +128,9 @@ def test_where_a_model_fails_it_is_said_what_is_left(
         ):
             raise kind("It is down.") from OSError("no server")
         sentence = str(failure.value)
-        assert sentence.startswith("It is down. But from_documents gave no retriever")
+        assert sentence.startswith(
+            "It is down. But from_documents returned no retriever"
+        )
         assert rest in sentence and "give them to its add_documents." in sentence
         assert isinstance(failure.value.__cause__, OSError)
     with (

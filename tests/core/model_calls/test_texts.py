@@ -178,7 +178,7 @@ def test_what_is_instant_or_has_no_name_is_not_kept() -> None:
 
 
 def test_numbers_that_no_float_holds_are_refused() -> None:
-    with pytest.raises(InvalidAnswer, match="one vector of numbers a text; got list"):
+    with pytest.raises(InvalidAnswer, match="one vector of numbers per text; got list"):
         check_vectors([[10**400, 1]], ["a"], "model")
 
 

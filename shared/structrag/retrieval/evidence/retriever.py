@@ -120,8 +120,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         context: What precedes each passage (`chunk.context`) and counts towards the budget. "lead":
             what a part of a table or list cannot be read without, that is the caption and header of
             a table, or the sentence before a list. "all": the heading path too. "none": nothing.
-        reading, language: How text is read; `reading.counter` counts the tokens of the budget. Pass
-            `language` alone or in `reading`.
+        read_options, language: How text is read; `read_options.counter` counts the tokens of the
+            budget. Pass `language` alone or in `read_options`.
         store: Where to keep the documents: a folder, "lancedb:" and a folder or bucket, or
             "milvus:" and a file or server; created if missing. Each `add` and `delete` writes to
             it. None: in memory, until `save`. An engine needs an `embedding`.
