@@ -166,7 +166,7 @@ def further_settings(
 
 
 class KnownFields(BaseModel):
-    """A base whose classes refuse unknown fields, naming the nearest."""
+    """Base of classes that reject unknown fields and name the closest one."""
 
     @model_validator(mode="before")
     @classmethod

@@ -33,7 +33,7 @@ class QuestionInput(BaseModel):
 
 
 class ToolRetriever(BaseRetriever):
-    """Base of the retrievers: ready tools of agents."""
+    """Base of the retrievers: adds `as_tool` for agents."""
 
     def as_tool(
         self,
@@ -43,9 +43,9 @@ class ToolRetriever(BaseRetriever):
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
     ) -> BaseTool:
-        """A tool with one argument, `query`, that gives passages to be cited.
+        """A tool with one argument, `query`, that returns passages for citation.
 
-        Its content is text: each passage below its source, heading path and characters. Its
+        Its content is text: each passage follows its source, heading path and character range. Its
         artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:

@@ -53,7 +53,7 @@ _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
 
 class HiQAFormatter(TransformComponent, BaseReader):
-    """Turns plain text or HTML into structured Markdown, losing no word (HiQA).
+    """Turns plain text or HTML into structured Markdown without losing a word (HiQA).
 
     Example:
         >>> from llama_index.core.ingestion import IngestionPipeline
@@ -70,18 +70,17 @@ class HiQAFormatter(TransformComponent, BaseReader):
         Rinse it.
         <BLANKLINE>
 
-    One document in, a copy of it out, with the same id and metadata; to this are added, seen by no
-    model, `text_format`, "markdown", by which the parsers and retrievers here know how to read it,
-    and `format_report`, a string of JSON: mode, windows, retries, fallbacks, restored, uncertain
-    (one sentence for whatever may be wrong) and removed (running heads and page numbers).
+    Each document becomes a copy with the same id and metadata, plus two keys that models do not
+    see. `text_format` is "markdown", which tells the parsers and retrievers of this package how to
+    read it. `format_report` is a JSON string with mode, windows, retries, fallbacks, restored,
+    uncertain (a sentence for each possible error) and removed (running heads and page numbers).
 
     It also reads files, PDF by the layout of its pages (extra `pdf`), alone or for a folder:
 
         SimpleDirectoryReader("manuals", file_extractor={".pdf": HiQAFormatter()}).load_data()
 
-    Give it whole documents: where another reader cuts a file into pages, join them (form feeds
-    between pages are understood: running heads and page numbers are then found). Nodes without text
-    are passed on.
+    Pass whole documents. If a reader cuts a file into pages, join them; form feeds between pages
+    let the formatter recognise running heads and page numbers. Nodes without text are passed on.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -184,7 +183,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
         return self
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """The documents in Markdown, in order. Those that come in are not changed."""
+        """The documents in Markdown, in order. The input is not changed."""
         core = self._core()
         documents: list[BaseNode] = []
         for group in shown_groups(
@@ -210,11 +209,12 @@ class HiQAFormatter(TransformComponent, BaseReader):
     ) -> list[Document]:
         """The Markdown of a file.
 
-        It is one document, whose id is the path; of a PDF `pages` in its metadata is their number.
+        One document, whose id is the path. For a PDF, `pages` in its metadata is the number of
+        pages.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
-            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
+            MissingExtra: the package that reads PDF files is not installed (an ImportError).
         """
         document, pdf = _opened(file, extra_info, fs, self.reader, self.password)
         source = pdf or read_node(document, document.id_, format=self.format)

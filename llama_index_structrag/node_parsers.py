@@ -34,7 +34,7 @@ else:
 class ContentAwareNodeParser(_ContentAware):
     """Nodes are the smallest titled divisions of a document (MC-indexing, section 3).
 
-    Those above `chunk_size` are cut.
+    Larger divisions are cut.
 
     Example:
         >>> from llama_index.core import Document
@@ -45,15 +45,14 @@ class ContentAwareNodeParser(_ContentAware):
         Pump '# Pump\\n\\nIt moves water.'
         Pump > Cleaning '## Cleaning\\n\\nRinse the filter.'
 
-    Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a
-    slice of the document's; with `strip=False` and no overlap the nodes tile it. Blank documents
-    give no node. What the text does not say itself, the titles above it, is in the metadata
-    `heading_context`, which embedding models and language models see.
+    A replacement for `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a
+    slice of the document's text; with `strip=False` and no overlap the nodes tile it. Blank
+    documents have no nodes. The titles above the text are in the metadata `heading_context`, which
+    embedding models and language models see.
 
-    No text as embedded (`MetadataMode.EMBED`) counts more than `chunk_size` tokens, except for a
-    single code point that does alone; that node has the metadata `oversize`. Metadata of the
-    document that would take more than half of `chunk_size` is not embedded; `metadata_not_embedded`
-    names its keys.
+    No embedded text (`MetadataMode.EMBED`) has more than `chunk_size` tokens, except for a single
+    code point that exceeds it; that node has the metadata `oversize`. Document metadata that would
+    take more than half of `chunk_size` is not embedded; `metadata_not_embedded` names its keys.
     """
 
     CORE: ClassVar[Any] = ContentAwareSplitter
@@ -89,8 +88,8 @@ class ContentAwareNodeParser(_ContentAware):
 
     @classmethod
     def paper(cls, **settings: Unpack[ContentAwareParserArguments]) -> Self:
-        """As published (MC-indexing, section 3.1): sections whole, however long, without the titles
-        above. A document without headings, of which the paper does not speak, is cut at 300
+        """As published (MC-indexing, section 3.1): whole sections of any length, without the titles
+        above. A document without headings, a case that the paper does not mention, is cut at 300
         tokens."""
         published: dict[str, Any] = {
             "chunk_size": UNLIMITED,
@@ -116,7 +115,7 @@ class ContentAwareNodeParser(_ContentAware):
 class FixedNodeParser(_Fixed):
     """Nodes are runs of whole sentences packed up to `chunk_size`.
 
-    It is the papers' baseline (FLC-100, 200, 300).
+    The baseline of the papers (FLC-100, 200, 300).
 
     Example:
         >>> from llama_index.core import Document

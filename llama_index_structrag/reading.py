@@ -106,12 +106,10 @@ class ModelFields(BaseModel):
 
 
 class ReadingNodeParser(ModelFields, StructureNodeParser):
-    """Base of the node parsers that ask models.
-
-    Nodes are read in groups of bounded size: a group's prompts go out together, its sentences in
-    full batches.
-    `aget_nodes_from_documents` uses the models' own asynchronous calls. `to_dict`, and so the cache
-    of an ingestion pipeline, knows the models by name and settings.
+    """Base of the node parsers that call models. Documents are read in groups of limited size: the
+    prompts of a group are sent together, its sentences in full batches. `aget_nodes_from_documents`
+    uses the models' own asynchronous calls. `to_dict`, and thus the cache of an ingestion pipeline,
+    identifies the models by name and settings.
     """
 
     # Of a chunk's extras -> key of a node's metadata.
@@ -158,7 +156,7 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
         return super()._runner()
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
-        """What metadata tells of a chunk: its extras in `KEYS`."""
+        """The metadata of a chunk: its extras in `KEYS`."""
         return full_notes(chunk, self.KEYS, lists=self.metadata_lists)
 
     async def _aparse_nodes(

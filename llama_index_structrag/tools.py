@@ -34,16 +34,15 @@ class QuestionInput(BaseModel):
 
 
 class ToolRetriever(BaseRetriever):
-    """Base of the retrievers: ready tools of agents."""
+    """Base of the retrievers: adds `as_tool` for agents."""
 
     def as_tool(
         self, name: str | None = None, description: str | None = None
     ) -> FunctionTool:
-        """A tool with one argument, `query`, that gives passages to be cited.
+        """A tool with one argument, `query`, that returns passages for citation.
 
-        Its output is text: each passage below its source, heading path and characters. The
-        retriever is asked the query as it is; LlamaIndex's `RetrieverTool` would ask it "query is
-        ...".
+        Its output is text: each passage follows its source, heading path and character range. The
+        retriever gets the query unchanged; LlamaIndex's `RetrieverTool` would send "query is ...".
 
         Args:
             name: Derived from the documents by default, such as "search_ovens". A warning says so

@@ -166,40 +166,42 @@ def ingest(
     each file.
 
     Args:
-        paths: Files and folders, as `find_files` takes them. A document's id is its path as given.
+        paths: Files and folders, as for `find_files`. A document's id is its path as given.
         store: The folder of the index, "lancedb:" and a folder or bucket, or "milvus:" and a file
-            or server; it is made, or gets more.
-        embedding: For an `EvidenceRetriever`: the name or folder of a model, or an embedder that
-            can be pickled. None: LSA, for a folder only.
-        make: A function of a module that makes an empty `EvidenceRetriever`, `Index`, `D3Index` or
-            `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
-            afterwards. With `shared_model` it is given the embedder.
-        workers: Processes; None: one a core. Each holds the models, unless there is `shared_model`.
-        shared_model: Whether this process embeds for all workers, as on an accelerator, which is
-            fed with what they split. `embedding` is anything that `as_embedder` takes then.
-        runner: "process": workers are processes of this machine. "ray" (extra `ray`): they are
-            actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, a core each;
-            with `shared_model` so is the model, one for each free GPU. All machines need the same
-            packages, and the files and folders under the same paths. This process stores.
-        format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
+            or server; it is created or extended.
+        embedding: The embedder of an `EvidenceRetriever`: the name or folder of a model, or a
+            picklable embedder. None: LSA, for a folder only.
+        make: A module-level function that creates an empty `EvidenceRetriever`, `Index`, `D3Index`
+            or `MultiViewRetriever` with its models, instead of `embedding`. Its class loads the
+            index afterwards. With `shared_model` it receives the embedder.
+        workers: The number of processes; None: one per core. Each holds the models, unless
+            `shared_model` is set.
+        shared_model: Whether the calling process embeds for all workers, for example on a GPU.
+            `embedding` may then be anything that `as_embedder` accepts.
+        runner: "process": workers are processes on this machine. "ray" (extra `ray`): workers are
+            actors of the Ray cluster at RAY_ADDRESS, or of a local one, with one core each; with
+            `shared_model` the model runs in actors too, one per free GPU. All machines need the
+            same packages, and the files and folders under the same paths. The calling process
+            writes the index.
+        format, reader, isolated: As for `read_file`; `isolated` applies to PDF files.
         follow_links: As for `find_files`.
-        remove_missing: Whether documents leave the index whose files are gone. Those that cannot be
-            looked at stay.
-        save_every: Seconds between two savings.
-        max_seconds: Most seconds for one file, and for a group of up to 32 small ones; a process
-            that takes longer is killed, and each file of its group tried alone.
+        remove_missing: Whether to remove documents whose files no longer exist. Documents whose
+            files cannot be examined stay.
+        save_every: The seconds between two saves.
+        max_seconds: The time limit in seconds for one file, or for a group of up to 32 small ones.
+            A slower process is killed, and each file of its group is tried alone.
         progress: Called with a `Progress` after each group of files; True: a line on standard
             error.
 
     Raises:
-        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or gives
-            something else; the index was built with other models or settings; another ingestion
-            writes to it.
+        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or returns
+            something else; the index was built with other models or settings; another ingestion is
+            writing to it.
         MissingExtra: `runner` is "ray", and Ray is not installed.
-        ModelFailed, InvalidAnswer: a model failed, or gave nothing usable, for a file and then for
-            a short text too; BudgetExceeded: the calls that were allowed are used up. The error
-            names the files. What was finished is saved.
-        SaveFailed: the system refuses to write; what was saved before is whole.
+        ModelFailed, InvalidAnswer: a model failed, or returned nothing usable, for a file and then
+            for a short text too; BudgetExceeded: the call limit is reached. The error names the
+            files. Finished documents are saved.
+        SaveFailed: the system refuses to write; earlier saves are intact.
         IndexDamaged: the index cannot be opened.
     """
     if make is not None and embedding is not None and not shared_model:

@@ -154,9 +154,9 @@ def check_counter(counter: TokenCounter) -> TokenCounter:
 def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:
     """A counter for a tiktoken encoding whose file is on this machine.
 
-    The file is looked for in `TIKTOKEN_CACHE_DIR`, else `DATA_GYM_CACHE_DIR`, else tiktoken's
-    folder for temporary files (as tiktoken does), then in an installed llama-index-core, which
-    carries cl100k_base and o200k_base.
+    It looks for the file in `TIKTOKEN_CACHE_DIR`, else `DATA_GYM_CACHE_DIR`, else tiktoken's folder
+    for temporary files (as tiktoken does), then in an installed llama-index-core, which carries
+    cl100k_base and o200k_base.
 
     Raises InvalidParameter for an unknown encoding and for one that is not on disk (it is never
     downloaded); MissingExtra when tiktoken is not installed.
