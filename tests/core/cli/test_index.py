@@ -120,7 +120,7 @@ def test_another_embedder(
     arguments = ("index", manuals, "--store", store, "--workers", 1)
     assert run(capsys, *arguments)[0] == 0
     code, _, err = run(capsys, *arguments, "--embedder", "another")
-    assert (code, "--embedder must be what the index" in err) == (2, True)
+    assert (code, "--embedder must match the index" in err) == (2, True)
 
 
 @examples

@@ -39,5 +39,5 @@ def test_without_files_it_stays() -> None:
 def test_a_refusal_names_its_file() -> None:
     error = ModelFailed(f"It raised ValueError: too long. {WHILE_ADDING}")
     assert refusal("a.md", error) == (
-        "'a.md' cannot be embedded: It raised ValueError: too long. The model takes other texts."
+        "'a.md' cannot be embedded: It raised ValueError: too long. The model accepts other texts."
     )

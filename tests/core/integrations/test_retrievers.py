@@ -131,7 +131,7 @@ def test_where_a_model_fails_it_is_said_what_is_left(
         assert sentence.startswith(
             "It is down. But from_documents returned no retriever"
         )
-        assert rest in sentence and "give them to its add_documents." in sentence
+        assert rest in sentence and "pass them to its add_documents." in sentence
         assert isinstance(failure.value.__cause__, OSError)
     with (
         pytest.raises(InvalidParameter, match=r"^other$"),
