@@ -37,6 +37,7 @@ class StructragLoader(BaseLoader):
         isolated: Whether to read each PDF in a separate process with limits on memory and time, for
             untrusted input.
         password: The password of encrypted PDF files.
+        images_to: A folder to write the pictures of PDF files to; their image blocks then name them.
 
     Raises:
         InvalidParameter: `path` is not a path.
@@ -49,9 +50,10 @@ class StructragLoader(BaseLoader):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load(self) -> Iterator[Document]:
         """The documents, one by one.
@@ -75,7 +77,7 @@ class StructragParser(BaseBlobParser):
         'markdown'
 
     Args:
-        reader, isolated, password: As in `StructragLoader`.
+        reader, isolated, password, images_to: As in `StructragLoader`.
     """
 
     def __init__(
@@ -84,8 +86,9 @@ class StructragParser(BaseBlobParser):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
         """One document, with the blob's metadata and its `source`."""

@@ -49,6 +49,7 @@ class StructragReader(BaseReader):
         isolated: Whether to read each PDF in a separate process with limits on memory and time, for
             untrusted input.
         password: The password of encrypted PDF files.
+        images_to: A folder to write the pictures of PDF files to; their image blocks then name them.
     """
 
     def __init__(
@@ -57,8 +58,9 @@ class StructragReader(BaseReader):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load_data(
         self,

@@ -79,31 +79,28 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             self.use(self._opened(self.address, store.settings))
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle: the place where it is saved, and the models as they are pickled."""
+        """For pickle: the place where it is saved as it is, else its data; and its models."""
         kind = type(self).__name__
-        cure = (
-            f"Save it, and call {kind}.load(path) with the models in the other process."
-        )
-        state = {**vars(self), "store": self._place()}
+        for level in self.levels.values():
+            level.keep_fit()
+        state = {**vars(self), "store": self._place() or self.store}
         del state["levels"]
-        if state["store"] is None:
-            raise InvalidParameter(
-                f"{kind} has unsaved changes and cannot be pickled: a pickle holds only the path "
-                f"of its saved documents. {cure}"
-            )
         try:
-            _check_picklable(state)
+            _check_picklable({**state, "store": None})
         except Exception as error:
             raise InvalidParameter(
                 f"{kind} cannot be pickled, because one of its models raises "
-                f"{type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
+                f"{type(error).__name__}: {str(error).removesuffix('.')}. Save it, and call "
+                f"{kind}.load(path) with the models in the other process."
             ) from error
         return state
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-        store = open_store(state["store"])
-        self._check_saved(state["store"], store.config)
+        store = state["store"]
+        if not isinstance(store, Store):
+            store = open_store(store)
+            self._check_saved(state["store"], store.config)
         self.use(store)
 
     def _place(self) -> Address | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +9,10 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
+from structrag.reading.pdf.drawn_flows import in_flows
 from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.wrapped_tables import SENTENCE_END, wrapped_tables
 
 _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
@@ -21,7 +22,6 @@ _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
 _INDENT = 2.0  # times the type's size
 _MORE = 0.03  # of the lines, that must go on better in the order of the file
-_SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
 
 def reading_order(
@@ -39,6 +39,9 @@ def reading_order(
     upright = [line for line in lines if line.upright]
     turned = [line for line in lines if not line.upright]
     tables = [grid for grid in grids if _holds_table(grid, upright)]
+    tables += wrapped_tables(
+        [line for line in upright if not any(grid.cell(line) for grid in tables)]
+    )
     items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
     by_place = _from_right(items) if right_to_left else _ordered(items, 0)
@@ -60,6 +63,8 @@ def reading_order(
             and _coherence(as_drawn) >= _coherence(ordered)
         ):
             ordered = as_drawn
+        elif not tables and not right_to_left:
+            ordered = in_flows(ordered)
     return ordered + turned, tables
 
 
@@ -106,7 +111,7 @@ def _is_near(above: Line, below: Line) -> bool:
 def _coherence(lines: Sequence[Line]) -> int:
     """How often a line goes on in the next as sentences do, less how often it does not."""
     return sum(
-        -1 if _SENTENCE_END.search(above.text) else 1
+        -1 if SENTENCE_END.search(above.text) else 1
         for above, below in pairwise(lines)
         if below.text[:1].islower()
     )
