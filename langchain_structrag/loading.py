@@ -37,7 +37,7 @@ class StructragLoader(BaseLoader):
         isolated: Whether to read each PDF in a separate process with limits on memory and time, for
             untrusted input.
         password: The password of encrypted PDF files.
-        images_to: A folder to write the pictures of PDF files to; their image blocks then name them.
+        images_to: A folder for the pictures of PDF files; the image blocks then name the files.
 
     Raises:
         InvalidParameter: `path` is not a path.
