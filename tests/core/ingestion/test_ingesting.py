@@ -357,7 +357,7 @@ def test_a_file_that_kills_or_raises_does_not_stop_the_others(tmp_path: Path) ->
     )
     assert sorted(report.errors) == [str(files[number]) for number in (1, 6)]
     assert (
-        "2 processes that prepared it ended, the last one by signal 9"
+        "2 processes died while they prepared it, the last one by signal 9"
         in report.errors[str(files[1])]
     )
     assert report.errors[str(files[6])] == "ZeroDivisionError: a fault of ours"
@@ -907,7 +907,7 @@ def test_files_of_a_worker_that_died_are_tried_alone_and_twice(
     assert inside.tasks == [["000", "001"], ["000"], ["001"], ["001"]]
     assert (report.added, list(report.errors)) == (1, [str(files[1])])
     assert (
-        "2 processes that prepared it ended, the last one by a script"
+        "2 processes died while they prepared it, the last one by a script"
         in (report.errors[str(files[1])])
     )
     assert report.bytes == files[0].stat().st_size
@@ -946,7 +946,7 @@ def test_only_a_worker_that_takes_too_long_with_a_file_is_killed(
     )
     assert report.unchanged == 1
     (sentence,) = report.errors.values()
-    assert "It needs more memory or more than 0.2 seconds" in sentence
+    assert "The file needs more memory or more than 0.2 seconds" in sentence
     assert inside.tasks == [["000"], ["001"], ["001"]]
     assert sum(worker.is_killed for worker in inside.workers) == 2
 

@@ -61,9 +61,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             blocks.append((place, heading_line(level, " ".join(source.split()))))
         else:
             blocks.append((place, "\n".join(escaped_lines(source.splitlines()))))
-    uncertain = [f"{pluralise(images, 'image')} of outputs were left out."] * bool(
-        images
-    )
+    uncertain = [f"{pluralise(images, 'image')} of outputs left out."] * bool(images)
     return placed_draft(blocks, tuple(uncertain), _text(facts.get("title")))
 
 
