@@ -78,7 +78,6 @@ RESULTS_IN_ORDER = (
     Result(
         "D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"
     ),
-    Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
     Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
     Result(
