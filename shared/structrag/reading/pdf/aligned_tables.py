@@ -19,7 +19,7 @@ _COLUMN_GAP = 4.0  # points between two columns
 _ALIGNED = 3.0  # points
 _MOST_WORDS = 6.0  # of a typical cell
 _LARGER = 1.2  # times the size above: a title, not the next row
-_LABEL = re.compile(r"[^\w\s]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
+LABEL = re.compile(r"[^\w\s]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
 
 
 class Stretch(NamedTuple):
@@ -80,7 +80,7 @@ def _follows(above: Row, below: Row) -> bool:
 def _is_list(rows: Sequence[Row]) -> bool:
     """Labels beside text: bullets, (a), 1."""
     return all(
-        len(row.cells) == 2 and _LABEL.fullmatch(row.cells[0].text.strip())
+        len(row.cells) == 2 and LABEL.fullmatch(row.cells[0].text.strip())
         for row in rows
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +9,10 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
+from structrag.reading.pdf.drawn_flows import in_flows
 from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.wrapped_tables import SENTENCE_END, wrapped_tables
 
 _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
@@ -21,7 +22,6 @@ _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
 _INDENT = 2.0  # times the type's size
 _MORE = 0.03  # of the lines, that must go on better in the order of the file
-_SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
 
 def reading_order(
@@ -39,6 +39,9 @@ def reading_order(
     upright = [line for line in lines if line.upright]
     turned = [line for line in lines if not line.upright]
     tables = [grid for grid in grids if _holds_table(grid, upright)]
+    tables += wrapped_tables(
+        [line for line in upright if not any(grid.cell(line) for grid in tables)]
+    )
     items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
     by_place = _from_right(items) if right_to_left else _ordered(items, 0)
@@ -60,6 +63,8 @@ def reading_order(
             and _coherence(as_drawn) >= _coherence(ordered)
         ):
             ordered = as_drawn
+        elif not tables and not right_to_left:
+            ordered = in_flows(ordered)
     return ordered + turned, tables
 
 
@@ -73,7 +78,7 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
     if by_file > by_place + _MORE * len(drawn) + 1:
         return True
     alternate = [line for above, line in pairwise(placed) if not _is_near(above, line)]
-    if len(alternate) <= 0.2 * len(placed) or by_file < 0.8 * by_place:
+    if len(alternate) <= 0.2 * len(placed) or by_file < 0.7 * by_place:
         return False
     if 3 * _jumps(drawn) >= len(alternate):
         return False
@@ -106,7 +111,7 @@ def _is_near(above: Line, below: Line) -> bool:
 def _coherence(lines: Sequence[Line]) -> int:
     """How often a line goes on in the next as sentences do, less how often it does not."""
     return sum(
-        -1 if _SENTENCE_END.search(above.text) else 1
+        -1 if SENTENCE_END.search(above.text) else 1
         for above, below in pairwise(lines)
         if below.text[:1].islower()
     )
@@ -206,9 +211,11 @@ class _Sides:
         others, tops, height = self._left if leans_right else self._right
         first = bisect_left(tops, line.top - height)
         last = bisect_left(tops, line.bottom)
+        free = 0.2 * min(line.size, line.bottom - line.top)
         for other in others[first:last]:
             shared = min(other.bottom, line.bottom) - max(other.top, line.top)
-            if shared > 0.5 * other.size:
+            free -= max(0.0, shared)
+            if free < 0:
                 return False
         return True
 
