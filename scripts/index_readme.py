@@ -1,5 +1,5 @@
-"""The README for a package index: relative links and pictures become absolute addresses. Hatchling
-runs this during a build (`[tool.hatch.metadata.hooks.custom]`); the README itself stays relative."""
+"""The README for a package index: relative links and pictures become absolute addresses.
+Hatchling runs this during a build (`[tool.hatch.metadata.hooks.custom]`)."""
 
 from __future__ import annotations
 
