@@ -114,8 +114,7 @@ def pack(
         if limit == inf and k is not None and not ends(run[1] - 1):
             continue  # it leads to a passage that stays apart
         more = taken.with_run(run, unit, rank)
-        while merges and len(more.passages) > taken.most and more.merge_nearest():
-            pass
+        more = more.merged() if merges else more
         if more.fits:
             taken = more
         elif merges and len(more.passages) > taken.most:
@@ -151,7 +150,7 @@ def _with_part(taken: _Taken, unit: int, run: Run, rank: int) -> _Taken:
             first -= 1
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Taken:
     """Passages in reading order, those that are near joined."""
 
@@ -182,16 +181,16 @@ class _Taken:
         at = passages.index(passage)
         for place in (at, at - 1):
             if 0 <= place < len(passages) - 1 and more._touch(place):
-                more._join(place)
+                more = more._joined(place)
         return more
 
-    def merge_nearest(self) -> bool:
-        """Whether there were two near passages; the nearest are now one."""
+    def merged(self) -> _Taken:
+        """Of too many passages the nearest as one, where any are near."""
         places = range(len(self.passages) - 1)
         near = [place for place in places if self._may_join(place, NEAR)]
-        if near:
-            self._join(min(near, key=self._gap))
-        return bool(near)
+        if len(self.passages) <= self.most or not near:
+            return self
+        return self._joined(min(near, key=self._gap)).merged()
 
     def _touch(self, place: int) -> bool:
         """Whether a passage and the next one are one."""
@@ -210,9 +209,10 @@ class _Taken:
             return -1
         return int(self.pool.atoms.tokens[left.stop : right.first].sum())
 
-    def _join(self, place: int) -> None:
+    def _joined(self, place: int) -> _Taken:
         left, right = self.passages[place : place + 2]
         best = min(left, right, key=lambda one: one.rank)
         stop = max(left.stop, right.stop)
         whole = replace(best, first=left.first, stop=stop)
-        self.passages = (*self.passages[:place], whole, *self.passages[place + 2 :])
+        passages = (*self.passages[:place], whole, *self.passages[place + 2 :])
+        return replace(self, passages=passages)
