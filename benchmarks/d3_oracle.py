@@ -8,13 +8,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from benchmarks.datasets import Dataset, Question
 from structrag.model_calls.requests import LanguageModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.evidence import short_forms
-from structrag.retrieval.d3.outlines import IDS_PROMPT
+from structrag.retrieval.d3.outlines import IDS_PROMPT, NAMES_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.multihop.answering import UNANSWERABLE
@@ -22,10 +23,11 @@ from structrag.retrieval.multihop.hops import NEXT_PROMPT
 
 SHOWN = 160  # characters by which a paragraph is known in a prompt
 _QUESTION = re.compile(
-    r"^Question: (.*?)(?: \(\d+\))?$", re.MULTILINE
+    r"^Question:\s(.*?)(?: \(\d+\))?$", re.MULTILINE
 )  # a number that tells repetitions apart is left out
-_OUTLINE = IDS_PROMPT[:30]
+_OUTLINE, _NAMES = IDS_PROMPT[:30], NAMES_PROMPT[:26]
 _ITEM = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+_NAME = re.compile(r"^\* Section: (.*)$", re.MULTILINE)
 
 
 def gold_chunks(question: Question, chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -49,8 +51,8 @@ class Oracle:
 
     It reads prompts by what they show: ids in square brackets in front of a section's path or a
     paragraph's beginning. So it never names what was not shown, and answers nothing where no gold
-    is. With `extra` it names, of an outline, so many sections more than hold gold, those behind the
-    first that does.
+    is. Sections shown by name, as with preset `paper`, it names. With `extra` it names, of an
+    outline with ids, so many sections more than hold gold, those behind the first that does.
     """
 
     name = "oracle"
@@ -61,16 +63,16 @@ class Oracle:
         paragraphs: Sequence[Chunk],
         sections: Sequence[Chunk],
         extra: int = 0,
+        selection: Selection | None = None,
     ) -> None:
         self.extra = extra
+        short = replace(selection or Selection(), strategy="hierbase")
         self.answers = {question.question: question.answers for question in questions}
         self.paragraphs: dict[str, set[str]] = {}
         self.sections: dict[str, set[str]] = {}
         for question in questions:
             gold = gold_chunks(question, paragraphs)
-            texts = [chunk.text for chunk in gold] + short_forms(
-                gold, Selection(strategy="hierbase")
-            )
+            texts = [chunk.text for chunk in gold] + short_forms(gold, short)
             routed = [
                 s
                 for s in sections
@@ -106,7 +108,15 @@ class Oracle:
             )
         if '"yes" or "no"' in prompt:
             return "yes" if any(f"\n\n{text}" in prompt for text in gold) else "no"
-        return ", ".join(dict.fromkeys(self._ids(prompt, question))) or "none"
+        if prompt.startswith(_NAMES):
+            named = [
+                name
+                for name in _NAME.findall(prompt)
+                if name in self.sections[question]
+            ]
+        else:
+            named = self._ids(prompt, question)
+        return ", ".join(dict.fromkeys(named)) or "none"
 
     async def acomplete(self, prompt: str) -> str:
         """`complete`; it takes no time."""
@@ -181,19 +191,22 @@ class SlowServer:
                 self.open -= 1
 
 
-def oracle_for(dataset: Dataset, extra: int = 0) -> Oracle:
-    """An oracle for the set's questions."""
-    paragraphs = [
-        chunk
-        for document in dataset.documents
-        for chunk in ParagraphSplitter().split(document)
-    ]
-    sections = [
-        chunk
-        for document in dataset.documents
-        for chunk in SectionSplitter().split(document)
-    ]
-    return Oracle(dataset.questions, paragraphs, sections, extra)
+def paragraph_splitter(preset: str) -> ParagraphSplitter:
+    """The paragraphs of a `D3Index` with that preset."""
+    return ParagraphSplitter(0) if preset == "paper" else ParagraphSplitter()
+
+
+def oracle_for(dataset: Dataset, extra: int = 0, preset: str = "default") -> Oracle:
+    """An oracle for the set's questions, asked by systems with that preset."""
+    is_paper = preset == "paper"
+    by_paragraph = paragraph_splitter(preset)
+    by_section = SectionSplitter.paper() if is_paper else SectionSplitter()
+    paragraphs, sections = (
+        [chunk for document in dataset.documents for chunk in splitter.split(document)]
+        for splitter in (by_paragraph, by_section)
+    )
+    selection = Selection.paper() if is_paper else Selection()
+    return Oracle(dataset.questions, paragraphs, sections, extra, selection)
 
 
 def _shown_path(section: Chunk) -> str:

@@ -36,7 +36,7 @@ from benchmarks.hiqa_scores import Sizes, read_questions
 from benchmarks.machine import machine_line
 from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import Models, System, systems
-from benchmarks.methods_tables import figures, page
+from benchmarks.methods_tables import page
 from structrag import __version__
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.model_calls.cache import Cache
@@ -206,9 +206,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = page(results)
     print(text)
     save(options.output / "methods.md", text, __file__)
-    (options.output / "methods.json").write_text(
-        json.dumps(figures(results), indent=1) + "\n", encoding="utf-8"
-    )
     draw(results, options.pictures)
 
 

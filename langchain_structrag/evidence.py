@@ -16,12 +16,12 @@ from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY, with_facts
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.offsets import slice_metadata
 from structrag.integrations.retrievers import check_limits
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
-from structrag.retrieval.evidence.shortening import Shortener, Slice
+from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -74,7 +74,11 @@ class EvidenceRetriever(IndexRetriever):
         check_limits(self.order, k=self.k, max_tokens=self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
-        return _with_context(hit.chunk.context, super()._document(hit))
+        document = _with_context(hit.chunk.context, super()._document(hit))
+        document.metadata = with_facts(
+            document.metadata, {INDEX_KEY: self.index.handle}
+        )
+        return document
 
 
 class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
@@ -91,8 +95,9 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     `page_content` of one document, behind its context as in `EvidenceRetriever`, with its metadata
     and, by key alone, `score` and `rank`; places that the document has (`start_index`,
     `source_start` and their ends) are the slice's own. Where the document has an id, the slice's is
-    that, a colon and its span in `page_content`: `ID:START-END`. The documents are embedded for
-    every question, so give it some ten, not hundreds.
+    that, a colon and its span in `page_content`: `ID:START-END`. Results of an `EvidenceRetriever`
+    with the same models are not embedded again; others are, for every question, so give it some
+    ten, not hundreds.
 
     Args:
         embedding: As in `EvidenceRetriever`; None: LSA over the documents at hand.
@@ -139,9 +144,8 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         callbacks: Callbacks | None = None,
     ) -> list[Document]:
         """The evidence for a question in some documents."""
-        slices = self._shortener.shorten(
-            [document.page_content for document in documents], query
-        )
+        texts = [document.page_content for document in documents]
+        slices = self._shortener.shorten(texts, query, [*map(_place, documents)])
         return [_shortened(documents[piece.text], piece) for piece in slices]
 
     async def acompress_documents(
@@ -152,6 +156,13 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     ) -> list[Document]:
         """`compress_documents` in a worker thread."""
         return await run_in_executor(None, self.compress_documents, documents, query)
+
+
+def _place(document: Document) -> Place | None:
+    """Where the index that gave a document holds it."""
+    keys = INDEX_KEY, "doc_id", "start_index", "end_index"
+    values: list[Any] = [document.metadata.get(key) for key in keys]
+    return None if None in values else Place(*values)
 
 
 def _shortened(document: Document, piece: Slice) -> Document:

@@ -36,6 +36,7 @@ class StructragLoader(BaseLoader):
         isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
             for files that strangers send.
         password: For encrypted PDF files.
+        images_to: A folder for the pictures of PDF files, which their image blocks then name.
 
     Raises:
         InvalidParameter: `path` is none.
@@ -48,9 +49,10 @@ class StructragLoader(BaseLoader):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load(self) -> Iterator[Document]:
         """The documents, one after the other.
@@ -74,7 +76,7 @@ class StructragParser(BaseBlobParser):
         'markdown'
 
     Args:
-        reader, isolated, password: As in `StructragLoader`.
+        reader, isolated, password, images_to: As in `StructragLoader`.
     """
 
     def __init__(
@@ -83,8 +85,9 @@ class StructragParser(BaseBlobParser):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
         """One document, with the blob's metadata and its `source`."""

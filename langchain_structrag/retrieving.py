@@ -223,9 +223,6 @@ class IndexRetriever(KnownFields, ToolRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
-        store = getattr(self.index, "dense_store", None)
-        if isinstance(store, LangChainDenseStore):
-            store.index = self.index
         self._core()
 
     def __str__(self) -> str:

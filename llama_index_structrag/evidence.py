@@ -21,10 +21,11 @@ from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.offsets import slice_metadata
 from structrag.integrations.retrievers import check_limits, with_one_embedder
-from structrag.retrieval.evidence.shortening import Shortener, Slice
+from structrag.records import Document, Hit
+from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -74,6 +75,12 @@ class EvidenceRetriever(IndexRetriever):
         check_limits(self.order, similarity_top_k=top_k, max_tokens=self.max_tokens)
         return super()._core()
 
+    def _node(self, hit: Hit, document: Document) -> NodeWithScore:
+        scored = super()._node(hit, document)
+        facts = {INDEX_KEY: self.index.handle}
+        set_metadata(scored.node, with_facts(scored.node.metadata, facts))
+        return scored
+
     def _get_prompts(self) -> PromptDictType:
         return {}
 
@@ -94,8 +101,9 @@ class EvidencePostprocessor(BaseNodePostprocessor):
 
     For `node_postprocessors` of a query engine. Each result is an exact slice of the text of one
     node, with its metadata and relationships; its places move along, `start_char_idx` and
-    `source_start` with their ends. The nodes are embedded for every question, so give it some ten,
-    not hundreds. Nodes that are no `TextNode` are left out.
+    `source_start` with their ends. Nodes of an `EvidenceRetriever` with the same models are not
+    embedded again; others are, for every question, so give it some ten, not hundreds. Nodes that
+    are no `TextNode` are left out.
 
     Args:
         embed_model: As in `EvidenceRetriever`; None: LSA over the nodes at hand.
@@ -157,8 +165,16 @@ class EvidencePostprocessor(BaseNodePostprocessor):
             )
         with_text = [node for node in nodes if isinstance(node.node, TextNode)]
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
-        slices = self._shortener.shorten(texts, query_bundle.query_str)
+        places = [_place(node.node) for node in with_text]
+        slices = self._shortener.shorten(texts, query_bundle.query_str, places)
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
+
+
+def _place(node: Any) -> Place | None:
+    """Where the index that gave a node holds it."""
+    handle = node.metadata.get(INDEX_KEY)
+    values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
+    return None if None in values else Place(*values)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:
@@ -170,7 +186,8 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     set_metadata(short, metadata)
     if piece.context:
         outer = metadata.get(CONTEXT_KEY, "")
-        metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
+        contexts = dict.fromkeys(filter(None, (outer, piece.context)))
+        metadata[CONTEXT_KEY] = "\n".join(contexts)
         for keys in (
             short.excluded_embed_metadata_keys,
             short.excluded_llm_metadata_keys,

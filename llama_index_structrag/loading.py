@@ -49,6 +49,7 @@ class StructragReader(BaseReader):
         isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
             for files that strangers send.
         password: For encrypted PDF files.
+        images_to: A folder for the pictures of PDF files, which their image blocks then name.
     """
 
     def __init__(
@@ -57,8 +58,9 @@ class StructragReader(BaseReader):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load_data(
         self,

@@ -98,9 +98,6 @@ class IndexRetriever(ToolRetriever):
         kind = type(self)
         check_arguments(kind.__name__, settings, kind._arguments(), ARGUMENT_HINTS)
         super().__init__(callback_manager, object_map, objects, verbose)
-        store = getattr(index, "dense_store", None)
-        if isinstance(store, LlamaIndexDenseStore):
-            store.index = index
         self.index = index
         self.where: Any = where_of(where, filters)
         self.format = format

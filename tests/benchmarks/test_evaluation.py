@@ -27,6 +27,22 @@ def test_every_result_is_named_with_its_command() -> None:
     assert files - named <= {"torture.md"}  # written by `make torture`
 
 
+def test_a_result_that_names_a_commit_is_marked_wherever_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in evaluation.RESULTS.glob("*.md"):
+        text = file.read_text(encoding="utf-8")
+        named = "\n\nMeasured at commit 12ab34cd.\n\n"
+        (tmp_path / file.name).write_text(
+            text.replace("\n\n", named, 1) if file.name == "hiqa.md" else text,
+            encoding="utf-8",
+        )
+    monkeypatch.setattr(evaluation, "RESULTS", tmp_path)
+    assert evaluation.older("hiqa.md") == "12ab34cd"
+    lines = [line for line in evaluation.page().splitlines() if "[hiqa.md](" in line]
+    assert len(lines) == 2 and all("12ab34cd" in line for line in lines)
+
+
 def test_a_missing_result_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,10 @@ Isolated = Annotated[
         help="Read PDF files in a process of their own, with limits; never with docling.",
     ),
 ]
+ImagesTo = Annotated[
+    Path | None,
+    typer.Option(help="A folder for the pictures of a PDF, as PNG files."),
+]
 AsMarkdown = Annotated[
     bool, typer.Option("--markdown", help="Markdown instead of plain text.")
 ]
@@ -255,9 +259,15 @@ def read_or_leave_out(file: Path, is_named: bool, **how: Any) -> Document | None
 
 
 def read_document(
-    file: Path, *, format: str = "auto", reader: str = "layout", isolated: bool = True
+    file: Path,
+    *,
+    format: str = "auto",
+    reader: str = "layout",
+    isolated: bool = True,
+    images_to: Path | None = None,
 ) -> Document:
     """One file; PDFs in their own process unless docling reads them."""
+    apart = isolated and reader != "docling"
     return read_file(
-        file, format=format, reader=reader, isolated=isolated and reader != "docling"
+        file, format=format, reader=reader, isolated=apart, images_to=images_to
     )

@@ -16,6 +16,7 @@ from structrag.cli.options import (
     Embedder,
     File,
     Format,
+    ImagesTo,
     Isolated,
     MaxTokens,
     Reader,
@@ -46,12 +47,18 @@ def split(
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
+    images_to: ImagesTo = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a document's chunks: heading path, character range, tokens, text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
     document = one_document(
-        "split", file, format=format, reader=reader, isolated=isolated
+        "split",
+        file,
+        format=format,
+        reader=reader,
+        isolated=isolated,
+        images_to=images_to,
     )
     chunks = list(_split(splitter, document, embedder_of(embedder), plot))
     if not chunks:

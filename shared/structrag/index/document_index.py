@@ -79,29 +79,28 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             self.use(self._opened(self.address, store.settings))
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle: the place where it is saved, and the models as they are pickled."""
+        """For pickle: the place where it is saved as it is, else its data; and its models."""
         kind = type(self).__name__
-        cure = f"Save it, and give the other process the path, to call {kind}.load with the models."
-        state = {**vars(self), "store": self._place()}
+        for level in self.levels.values():
+            level.keep_fit()
+        state = {**vars(self), "store": self._place() or self.store}
         del state["levels"]
-        if state["store"] is None:
-            raise InvalidParameter(
-                f"{kind} must be saved as it is to be pickled, since a pickle holds the place of "
-                f"its documents; it has changes that are in no folder. {cure}"
-            )
         try:
-            _check_picklable(state)
+            _check_picklable({**state, "store": None})
         except Exception as error:
             raise InvalidParameter(
                 f"{kind} must hold models that can be pickled to be pickled itself; got one that "
-                f"raises {type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
+                f"raises {type(error).__name__}: {str(error).removesuffix('.')}. Save it, and give "
+                f"the other process the path, to call {kind}.load with the models."
             ) from error
         return state
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-        store = open_store(state["store"])
-        self._check_saved(state["store"], store.config)
+        store = state["store"]
+        if not isinstance(store, Store):
+            store = open_store(store)
+            self._check_saved(state["store"], store.config)
         self.use(store)
 
     def _place(self) -> Address | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -186,6 +186,12 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             store,
             HostVectors(dense_store, self.view_settings.names),
         )
+
+    def use(self, store: CorpusStore) -> None:
+        """Take a store in place of the one there is, and tell the host's store whose it is."""
+        super().use(store)
+        if hasattr(self.dense_store, "index"):
+            cast(Any, self.dense_store).index = self
 
     def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
         if not isinstance(store, Store):

@@ -42,6 +42,15 @@ def check_reader(reader: Any) -> None:
         check_choice("reader", reader, PDF_READERS)
 
 
+def check_images_to(images_to: Any, reader: Any) -> None:
+    """Refuse a folder for pictures unless the reader of PDF files is ours."""
+    if images_to is not None and reader != "layout":
+        raise InvalidParameter(
+            "images_to is for the reader 'layout'; leave it out, or write the pictures in a reader "
+            "of your own."
+        )
+
+
 def shown(path: Path) -> str:
     """A path as errors quote it. An over-long one is shortened."""
     name = str(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_running import MANUAL, run
+from pdf_making import made, pictured
 
 from structrag import read_file
 
@@ -104,3 +105,14 @@ def test_chunks_are_numbered_from_one_with_their_places(
     assert heads[0].startswith("── 1  Pump  [0:") and "about " in heads[0]
     _, out, _ = run(capsys, "split", manual, "--method", "idms", "--max-tokens", 12)
     assert "(begins under" not in out
+
+
+def test_split_writes_the_pictures_of_a_pdf(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2")
+    (tmp_path / "pump.pdf").write_bytes(made(pictured))
+    pictures = tmp_path / "pictures"
+    _, out, _ = run(capsys, "split", tmp_path / "pump.pdf", "--images-to", pictures)
+    (picture,) = pictures.iterdir()
+    assert f"]({picture})" in out

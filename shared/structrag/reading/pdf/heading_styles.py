@@ -15,7 +15,7 @@ from structrag.reading.plain_titles import is_clean
 
 _LARGER = 1.15  # times the size of the body's type, and a point more
 _MOST_WORDS, _MOST_ROWS = 25, 8  # of a heading in larger type
-_BOLD_WORDS, _BOLD_ROWS = 15, 2  # of one in bold type
+_BOLD_WORDS, _BOLD_ROWS = 20, 3  # of one in bold type
 _SAME_SIZE = 1.05  # sizes nearer than this are one
 # A caption begins so; what it names is a table or picture, no section.
 _CAPTION = re.compile(
@@ -26,6 +26,9 @@ _CAPTION = re.compile(
 _LEADERS = re.compile(r"\.{4}|(?:\.\s){4}|…{2}")
 
 
+Look = tuple[float, bool, bool]  # size, bold, italic
+
+
 class Style(NamedTuple):
     """What headings of one level share."""
 
@@ -33,6 +36,15 @@ class Style(NamedTuple):
     bold: bool
     depth: int  # components of its number: 2 for 3.2; 0 without a number
     italic: bool = False
+
+    @property
+    def look(self) -> Look:
+        return self.size, self.bold, self.italic
+
+    @property
+    def prominence(self) -> Look:
+        """The greater, the more it stands out."""
+        return self.size, self.bold, not self.italic
 
 
 class Body(NamedTuple):
@@ -118,6 +130,8 @@ def _fits_large_type(rows: Sequence[Row], text: str) -> bool:
 
 def _fits_bold_type(rows: Sequence[Row], text: str) -> bool:
     words = len(text.split())
+    if text[0] in "([" and text[-1] in ")]":  # the unit of a table, a remark
+        return False
     return words <= _BOLD_WORDS and len(rows) <= _BOLD_ROWS and text[-1] not in ".,;:"
 
 

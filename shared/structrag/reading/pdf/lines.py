@@ -195,11 +195,11 @@ def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
     joined = [first]
     for line in others:
         before = joined[-1]
-        size = max(line.size, before.size)
+        size, smaller = max(line.size, before.size), min(line.size, before.size)
         gap = line.left - before.right
         if line.text == before.text and line.left - before.left <= 0.15 * size:
             continue  # its shadow
-        near = -0.5 * size <= gap <= GAP * size and line.faint == before.faint
+        near = -0.5 * size <= gap <= GAP * smaller and line.faint == before.faint
         if near and not _ruled(
             grids, before.right, line.left, line.bottom - 0.2 * line.size
         ):
@@ -214,6 +214,10 @@ def _join(left: Line, right: Line, space: str) -> Line:
     if is_rtl(left.text) and is_rtl(right.text):
         texts.reverse()
     longer = max(left, right, key=lambda line: len(line.text))
+    larger = max(left, right, key=lambda line: line.size)
+    capitals = left.text.isupper() and right.text.isupper()
+    if capitals and larger.size < _SMALL_CAPITALS * min(left.size, right.size):
+        longer = larger
     return replace(
         longer,
         text=space.join(texts),

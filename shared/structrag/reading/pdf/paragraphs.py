@@ -19,9 +19,11 @@ _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
 )
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
-_NUMBER = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.)]?\s+(?=\S)")
+_NUMBER = re.compile(
+    r"(?:[A-Z]\w{0,9}\.?\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
+)
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
-_HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
+_HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
@@ -167,8 +169,10 @@ def _is_apart(
 
 
 def _is_centred_title(above: Row, row: Row) -> bool:
-    """Whether a row of capitals stands amid the text's width, and text in small letters follows."""
-    if not above.text.isupper() or row.text.isupper() or _HYPHEN.search(above.text):
+    """Whether a row of capitals stands amid the text's width, and text in small letters follows; or
+    one in bold, and other type follows."""
+    differs = above.text.isupper() > row.text.isupper() or above.bold > row.bold
+    if not differs or _HYPHEN.search(above.text):
         return False
     return row.left + above.size < above.left and above.right + above.size < row.right
 
@@ -179,7 +183,7 @@ def _hangs(current: Paragraph, row: Row) -> bool:
     if _look(above) != _look(row) or not (row.bold or row.italic):
         return False
     number = _NUMBER.match(above.text)
-    return number is not None and 0 < row.left - above.left <= 4 * row.size
+    return number is not None and 0 < row.left - above.left <= 8 * row.size
 
 
 def _look(row: Row) -> tuple[bool, bool, bool]:
@@ -212,7 +216,7 @@ def _row_below(rows: Sequence[Row], i: int) -> Row | None:
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
     """Whether the next row's first word would have fitted behind the row. If so, its line was ended
     on purpose."""
-    if _HYPHEN.search(above.text) and below.text[0].isalpha():
+    if _HYPHEN.search(above.text) and below.text[0].isalnum():
         return False
     width = (above.right - above.left) / len(above.text)
     first = below.text.partition(" ")[0]

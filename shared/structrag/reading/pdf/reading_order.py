@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +9,10 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
+from structrag.reading.pdf.drawn_flows import in_flows
 from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.wrapped_tables import SENTENCE_END, wrapped_tables
 
 _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
@@ -19,8 +20,8 @@ _FILLED = 0.65  # of the column's width, by its typical line
 _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
 _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
+_INDENT = 2.0  # times the type's size
 _MORE = 0.03  # of the lines, that must go on better in the order of the file
-_SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
 
 def reading_order(
@@ -38,6 +39,9 @@ def reading_order(
     upright = [line for line in lines if line.upright]
     turned = [line for line in lines if not line.upright]
     tables = [grid for grid in grids if _holds_table(grid, upright)]
+    tables += wrapped_tables(
+        [line for line in upright if not any(grid.cell(line) for grid in tables)]
+    )
     items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
     by_place = _from_right(items) if right_to_left else _ordered(items, 0)
@@ -47,16 +51,20 @@ def reading_order(
 
     ordered = with_cells(by_place)
     if all(line.drawn >= 0 for line in upright):
-        as_drawn = with_cells(
-            sorted(
-                items,
-                key=lambda item: min(
-                    line.drawn for line in stand_ins.get(item, [item])
-                ),
-            )
+        in_file = sorted(
+            items,
+            key=lambda item: min(line.drawn for line in stand_ins.get(item, [item])),
         )
-        if _reads_better(as_drawn, ordered):
+        as_drawn = with_cells(in_file)
+        if _reads_better(as_drawn, ordered) or (
+            # A table beside text is in another column.
+            tables
+            and _jumps(_between_margins(in_file)) < _jumps(_between_margins(by_place))
+            and _coherence(as_drawn) >= _coherence(ordered)
+        ):
             ordered = as_drawn
+        elif not tables and not right_to_left:
+            ordered = in_flows(ordered)
     return ordered + turned, tables
 
 
@@ -72,23 +80,38 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
     alternate = [line for above, line in pairwise(placed) if not _is_near(above, line)]
     if len(alternate) <= 0.2 * len(placed) or by_file < 0.8 * by_place:
         return False
-    jumps = sum(not _is_near(above, below) for above, below in pairwise(drawn))
-    words = median(_words(line.text) for line in alternate)
-    return 3 * jumps < len(alternate) and words >= _LEAST_WORDS
+    if 3 * _jumps(drawn) >= len(alternate):
+        return False
+    if median(_words(line.text) for line in alternate) >= _LEAST_WORDS:
+        return True
+    rows = _rows(placed)  # the cells of a table are level
+    parted = sum(any(not _is_near(*pair) for pair in pairwise(row)) for row in rows)
+    return 2 * parted < len(rows)
+
+
+def _jumps(lines: Sequence[Line]) -> int:
+    return sum(not _is_near(above, below) for above, below in pairwise(lines))
+
+
+def _between_margins(items: Sequence[Line]) -> list[Line]:
+    """The items but for the highest and the lowest, a running head and a page number."""
+    ends = min(items, key=_middle), max(items, key=_middle)
+    return [item for item in items if item not in ends]
 
 
 def _is_near(above: Line, below: Line) -> bool:
     """Whether a line follows another at once: on its row, or in its column below."""
     if _is_level(below, above):
         return below.left - above.right < 1.5 * above.size
-    overlaps = below.left < above.right and below.right > above.left
+    indent = _INDENT * above.size  # the mark of an item stands to the left of its text
+    overlaps = below.left < above.right and below.right > above.left - indent
     return overlaps and 0 < below.top - above.top < 4 * max(above.size, below.size)
 
 
 def _coherence(lines: Sequence[Line]) -> int:
     """How often a line goes on in the next as sentences do, less how often it does not."""
     return sum(
-        -1 if _SENTENCE_END.search(above.text) else 1
+        -1 if SENTENCE_END.search(above.text) else 1
         for above, below in pairwise(lines)
         if below.text[:1].islower()
     )
@@ -279,12 +302,21 @@ def _covered(lines: Sequence[Line], left: float) -> list[tuple[int, int, int]]:
 
 
 def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
-    """Whether both sides read like columns, and few lines divide them."""
+    """Whether both sides read like columns where they stand beside each other, and few lines divide
+    them."""
     left = [line for line in lines if line.right <= gutter]
     right = [line for line in lines if line.left >= gutter]
+    if not (left and right):
+        return False
+    top = max(min(line.top for line in side) for side in (left, right))
+    bottom = min(max(line.bottom for line in side) for side in (left, right))
+    beside, left, right = (
+        [line for line in part if top < line.bottom and line.top < bottom]
+        for part in (lines, left, right)
+    )
     if not (_reads_like_column(left) and _reads_like_column(right)):
         return False
-    return _divides_seldom(lines, gutter)
+    return _divides_seldom(beside, gutter)
 
 
 def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:

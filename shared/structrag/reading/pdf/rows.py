@@ -79,19 +79,22 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
         cell_text = " ".join(cell.text.split())
         text = f"{text}{space_between(text, cell.text)}{cell_text}"
     longest = max(cells, key=lambda cell: len(cell.text))
-    words = [cell for cell in cells if any(map(str.isalpha, cell.text))] or cells
+    words = [cell for cell in cells if any(map(str.isalpha, cell.text))]
+    # Names in type of one width have no bold of their own: the rest of a title tells.
+    telling = [cell for cell in words if not cell.mono]
+    telling = telling or [cell for cell in cells if not cell.mono] or list(cells)
     return Row(
         page,
         tuple(cells),
         text,
         longest.size,
-        all(cell.bold for cell in words),
+        all(cell.bold for cell in telling),
         min(cell.left for cell in cells),
         max(cell.right for cell in cells),
         longest.top,
         longest.bottom,
         longest.upright,
-        all(cell.italic for cell in words),
+        all(cell.italic for cell in words or cells),
         all(cell.mono for cell in cells),
     )
 
@@ -125,7 +128,7 @@ class Joiner:
             if before[-1] in "-\u2010"
             else None
         )
-        if broken and after[0].islower():
+        if broken and (after[0].islower() or _is_in_capitals(broken["word"], after)):
             first = _FIRST_WORD.match(after)
             if first and not self.hyphens.is_suspended(broken["word"], first[0]):
                 keeps = _is_address(before) or self.hyphens.keep(
@@ -135,6 +138,11 @@ class Joiner:
         elif broken and after[0].isalnum():
             return before + after  # a capital or a digit: the hyphen is the word's
         return f"{before}{space_between(before, after)}{after}"
+
+
+def _is_in_capitals(word: str, after: str) -> bool:
+    first = _FIRST_WORD.match(after)
+    return word.isupper() and first is not None and first[0].isupper()
 
 
 def _is_address(before: str) -> bool:

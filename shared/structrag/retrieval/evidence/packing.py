@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structrag.retrieval.evidence.answers import SHORT, WHOLE
-from structrag.retrieval.evidence.corpus import Corpus
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.windows import Windows
 from structrag.text.arrays import running_totals
 
@@ -51,7 +51,7 @@ Size = Callable[[int, int], float]
 
 
 def units(
-    pool: Corpus,
+    pool: Pool,
     ranking: Iterable[int],
     whole_block: int = WHOLE_BLOCK,
     ends: Callable[[int], bool] = _always,
@@ -70,7 +70,7 @@ def units(
     def of_block(unit: int, window: Windows) -> Run:
         block = int(pool.blocks[unit])
         first, stop = int(starts[block]), int(stops[block])
-        if pool.block_tokens[block] > whole_block:
+        if pool.atoms.block_tokens[unit] > whole_block:
             first = max(first, int(window.firsts[unit]))
             stop = min(stop, int(window.stops[unit]))
         return first, stop
@@ -90,7 +90,7 @@ def units(
 
 
 def pack(
-    pool: Corpus,
+    pool: Pool,
     ranking: Iterable[int],
     size: Size,
     *,
@@ -170,7 +170,7 @@ class _Taken:
 
     def __init__(
         self,
-        pool: Corpus,
+        pool: Pool,
         size: Size,
         joins: Callable[[int], bool],
         ends: Callable[[int], bool],
@@ -178,7 +178,7 @@ class _Taken:
         most: float,
         near: int,
     ) -> None:
-        self.before = running_totals(pool.tokens).tolist()  # tokens
+        self.before = running_totals(pool.atoms.tokens).tolist()  # tokens
         self.near = near
         self.size = size
         self.joins = joins

@@ -3,7 +3,6 @@ axis has as many bits as it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -33,7 +32,7 @@ class Quantiser:
         >>> quantiser = fit_quantiser(np.eye(4, dtype=np.float32))
         >>> kept = quantise(np.array([[3.0, 4.0, 0.0, 0.0]], dtype=np.float32), quantiser)
         >>> questions = np.eye(4, dtype=np.float32) @ quantiser.axes
-        >>> products([kept], questions, quantiser.bits).astype(float).round(2).tolist()
+        >>> products(kept, questions, quantiser.bits).astype(float).round(2).tolist()
         [[0.6, 0.8, 0.0, 0.0]]
     """
 
@@ -141,34 +140,23 @@ def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:
     return Quantised(rows, scales)
 
 
-def products(parts: Sequence[Quantised], queries: Array, bits: Codes) -> Array:
+def products(kept: Quantised, queries: Array, bits: Codes) -> Array:
     """Products of kept vectors with turned queries.
 
-    Vectors come in the order of parts. `queries` (k, n) are products with a quantiser's axes, and
-    `bits` its bits. Gives (vectors, k), float32.
+    `queries` (k, n) are products with a quantiser's axes, and `bits` its bits. Gives (vectors, k),
+    float32.
     """
-    count = sum(len(part.rows) for part in parts)
     columns = np.ascontiguousarray(queries.T, dtype=np.float32)
-    result: Array = np.empty((count, len(queries)), dtype=np.float32)
+    result: Array = np.empty((len(kept.rows), len(queries)), dtype=np.float32)
     # So many rows, unpacked, stay in the processor's cache until they are multiplied.
-    unpacked = np.empty((min(_TILE, count), len(bits)), dtype=np.float32)
-    first = filled = 0
-    for rows in (part.rows for part in parts):
-        start = 0
-        while start < len(rows):
-            taken = min(_TILE - filled, len(rows) - start)
-            _unpack(
-                rows[start : start + taken], bits, out=unpacked[filled : filled + taken]
-            )
-            start, filled = start + taken, filled + taken
-            if filled == _TILE:
-                np.matmul(unpacked, columns, out=result[first : first + filled])
-                first, filled = first + filled, 0
-    if filled:
-        np.matmul(unpacked[:filled], columns, out=result[first:])
+    unpacked = np.empty((_TILE, len(bits)), dtype=np.float32)
+    for start in range(0, len(result), _TILE):
+        rows = kept.rows[start : start + _TILE]
+        _unpack(rows, bits, out=unpacked[: len(rows)])
+        np.matmul(unpacked[: len(rows)], columns, out=result[start : start + _TILE])
     # What is packed begins at 0 and stands for the middle between two codes.
     result += (np.float32(0.5) - np.float32(2) ** (bits - np.float32(1))) @ columns
-    result *= np.concatenate([part.scales for part in parts])[:, None]
+    result *= kept.scales[:, None]
     return result
 
 

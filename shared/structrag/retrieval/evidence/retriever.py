@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -42,10 +44,12 @@ from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
+from structrag.retrieval.evidence.pieces import TOKENS, VIEW
 from structrag.retrieval.evidence.scores import (
     Frequencies,
     Question,
@@ -53,14 +57,7 @@ from structrag.retrieval.evidence.scores import (
     frequencies_in,
     rank,
 )
-from structrag.retrieval.evidence.store import (
-    FOUND,
-    KIND,
-    TOKENS,
-    VIEW,
-    EvidenceLevel,
-    Pool,
-)
+from structrag.retrieval.evidence.store import FOUND, KIND, EvidenceLevel
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import reciprocal_rank_fusion
 from structrag.retrieval.retriever import Retriever
@@ -75,6 +72,14 @@ LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
 VERSION = 5  # of what records hold: raised when the same document gives others
+
+
+_OPEN: WeakValueDictionary[str, EvidenceRetriever] = WeakValueDictionary()
+
+
+def opened(handle: str) -> EvidenceRetriever | None:
+    """The retriever of a handle; None where it is not there, or was made by another process."""
+    return _OPEN.get(handle)
 
 
 class EvidenceOptions(CallOptions, total=False):
@@ -252,6 +257,23 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         writes."""
         self.level.near(self.level.reader(), (), None)
 
+    @property
+    def handle(self) -> str:
+        """A name by which `opened` finds this retriever while it is there."""
+        _OPEN[str(id(self))] = self
+        return str(id(self))
+
+    def encodes_like(self, other: EvidenceRetriever) -> bool:
+        """Whether two retrievers give a document the same arrays, whatever else they hold."""
+        mine, its = self.config(), other.config()
+        languages = self.read_options.language, other.read_options.language
+        names = "embedding", "token_encoder"
+        return (
+            not hasattr(self.embedder, "fit")
+            and all(mine[name] == its[name] for name in names)
+            and languages[0] == languages[1]
+        )
+
     def config(self) -> dict[str, Any]:
         """What decides vectors and arrays, besides the documents. It is saved with them."""
         return {
@@ -350,7 +372,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The paragraphs, lists and tables of a document, in reading order. Each has the headings
         before it. Raises InvalidParameter if the document is unknown."""
         passages = self._passages(doc_id)
-        return [] if passages is None else passages.blocks(0)
+        return [] if passages is None else passages.blocks()
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """The blocks before and behind a passage, of those that `blocks` gives.
@@ -369,16 +391,14 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         passages = self._passages(chunk.doc_id)
         if passages is None:
             return None, None
-        return passages.beside(0, chunk.start, chunk.end)
+        return passages.beside(chunk.start, chunk.end)
 
     def _passages(self, doc_id: str) -> PassageReader | None:
         """The passages of one document; None for one without text."""
         pool = self.level.whole(self.store.reader(), doc_id)
         if pool is None:
             return None
-        return PassageReader(
-            pool.documents, pool.corpus, self.read_options, self.context
-        )
+        return PassageReader(pool, self.read_options, self.context)
 
     def _explain_flow(
         self, query: str, hits: Sequence[Hit], where: Any
@@ -386,17 +406,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         asked = yield from self._asked_flow(query, where)
         if asked is None:
             return [() for _ in hits]
-        return (
-            yield from explain_flow(
-                query,
-                hits,
-                asked.pool.documents,
-                asked.pool.corpus,
-                asked.ranking,
-                self.token_encoder,
-                self.read_options.language,
-            )
-        )
+        encoder, language = self.token_encoder, self.read_options.language
+        return (yield from explain_flow(query, hits, *asked, encoder, language))
 
     def flow(
         self,
@@ -418,10 +429,11 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         asked = yield from self._asked_flow(query, where)
         if asked is None:
             return []
-        hits = self._hits(asked, limits)
+        hits = self._hits(*asked, limits)
         if limits.order == "document":
-            documents = dict.fromkeys(stored.id for stored in asked.pool.documents)
-            places = {doc_id: place for place, doc_id in enumerate(documents)}
+            # Runs of a document follow each other; of the last its place is as good.
+            ids = (stored.id for stored in asked[0].documents)
+            places = {doc_id: place for place, doc_id in enumerate(ids)}
             hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
         return hits
 
@@ -433,20 +445,18 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         asked = yield from self._asked_flow(query, where, in_all=True)
         if asked is None:
             return {}
-        pool, scores = asked.pool, asked.ranking.scores
-        found: dict[str, SentenceScores] = {}
-        for stored, units, (first, stop) in zip(
-            pool.documents,
-            pool.corpus.records,
-            pairwise(pool.corpus.firsts.tolist()),
-            strict=True,
-        ):
-            found[stored.id] = SentenceScores(units.starts, scores[first:stop])
-        return found
+        pool, ranking = asked
+        bounds = pairwise(pool.firsts.tolist())
+        return {
+            stored.id: SentenceScores(
+                pool.atoms.starts[first:stop], ranking.scores[first:stop]
+            )
+            for stored, (first, stop) in zip(pool.documents, bounds, strict=True)
+        }
 
     def _asked_flow(
         self, query: str, where: Any, *, in_all: bool = False
-    ) -> Flow[_Ranked | None]:
+    ) -> Flow[tuple[Pool, Ranking] | None]:
         """The pieces that meet a condition, and what in them answers a question. None for a blank
         query, and where there is nothing to search."""
         check_query(query)
@@ -463,14 +473,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             pool = level.near(reader, rows, where)
         if pool is None:
             return None
-        ranking = rank(
-            pool.corpus,
-            question,
-            self._frequencies(reader, question, pool),
-            level.quantiser,
-            language=self.read_options.language,
-        )
-        return _Ranked(pool, ranking)
+        frequencies = self._frequencies(reader, question, pool)
+        return pool, rank(pool, question, frequencies, level.quantiser)
 
     def _found_flow(
         self, reader: CorpusReader, question: Question, where: Any
@@ -490,32 +494,22 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> Frequencies:
         """How many pieces hold the question's stems and tokens: of those that may be found where
         all are at hand, else of all."""
-        language = self.read_options.language
         ids = [] if question.ids is None else question.ids.tolist()
         if pool.is_all:
-            tokens = pool.token_frequencies(ids)
-            return frequencies_in(
-                pool.corpus, question.text, language, np.array(tokens, dtype=float)
-            )
-        words = list(dict.fromkeys(stems(question.text, language=language)))
-        n_pieces, of_stems = reader.frequencies(VIEW, words)
-        of_tokens: list[int] = []
-        if ids:
-            _, of_tokens = reader.frequencies(TOKENS, [*map(str, ids)])
-        by_stem = dict(zip(words, of_stems, strict=True))
-        return Frequencies(n_pieces, by_stem, np.array(of_tokens, dtype=float))
-
-    def _hits(self, asked: _Ranked, limits: SearchLimits) -> list[Hit]:
-        """The passages that answer a question, by rank."""
-        ranking = asked.ranking
-        pool = asked.pool
-        reader = PassageReader(
-            pool.documents, pool.corpus, self.read_options, self.context
+            return frequencies_in(pool, question, pool.token_frequencies(ids))
+        n_pieces, of_stems = reader.frequencies(VIEW, [*question.stems])
+        of_tokens = reader.frequencies(TOKENS, [*map(str, ids)])[1] if ids else []
+        return Frequencies(
+            n_pieces, np.array(of_stems, dtype=float), np.array(of_tokens, dtype=float)
         )
+
+    def _hits(self, pool: Pool, ranking: Ranking, limits: SearchLimits) -> list[Hit]:
+        """The passages that answer a question, by rank."""
+        reader = PassageReader(pool, self.read_options, self.context)
         passages = pack(
-            pool.corpus,
+            pool,
             islice(reader.by_worth(ranking), limits.units),
-            reader.tokens,
+            cache(reader.tokens),
             max_tokens=limits.max_tokens,
             k=limits.k,
             joins=reader.joins if limits.joins else _never,
@@ -526,7 +520,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 next(reader.by_worth(ranking)), ranking, limits.max_tokens
             )
         return [
-            replace(reader.hit(passage, ranking), rank=place)
+            reader.hit(passage, ranking, place)
             # joined passages leave gaps between the ranks at which they were taken
             for place, passage in enumerate(passages, start=1)
         ]
@@ -541,12 +535,13 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         if self.embedder is not None:
             requests.append(Embed((query,), query=True, embedder=fitted_embedder))
         answers = list((yield requests))
+        counts = Counter(stems(query, language=self.read_options.language))
         if self.token_encoder is None:
-            return Question(query, answers[0][0])
+            return Question(query, counts, answers[0][0])
         (tokens,) = answers[0]
         vector = tokens.vector if self.embedder is None else answers[1][0]
         words = is_word(_ends(query), tokens.spans)
-        return Question(query, vector, tokens.vectors[words], tokens.ids[words])
+        return Question(query, counts, vector, tokens.vectors[words], tokens.ids[words])
 
 
 def _ends(query: str) -> str:
@@ -574,14 +569,6 @@ class SentenceScores:
     starts: Int32Array  # (n,) in characters of the document
     # (n,) of one search, higher is better, in no fixed range.
     scores: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """The pieces that a question is asked of, and their atoms by how well they answer it."""
-
-    pool: Pool
-    ranking: Ranking
 
 
 def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:

@@ -97,8 +97,8 @@ def test_where_all_pieces_are_read_the_hits_are_those_of_a_search_of_all(
         assert near is not None and every is not None and near.is_all
         for name in ("starts", "stem_keys", "token_rows", "sums"):
             one, other = (
-                getattr(near.corpus.atoms, name),
-                getattr(every.corpus.atoms, name),
+                getattr(near.atoms, name),
+                getattr(every.atoms, name),
             )
             assert np.array_equal(one, other)
     for question in QUESTIONS:

@@ -57,5 +57,5 @@ def test_every_code_comes_back(bands: tuple[int, int, int], seed: int) -> None:
         length = np.float32(np.linalg.norm(vector) * (1 + 1e-6))
         quantiser = Quantiser(axes / length, bits)
         kept = quantise(vector[None], quantiser)
-        back = products([kept], axes @ quantiser.axes, bits)
+        back = products(kept, axes @ quantiser.axes, bits)
         assert np.allclose(back, vector / length, atol=1e-5)
