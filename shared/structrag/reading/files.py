@@ -112,19 +112,20 @@ def read_text(
     meta: Mapping[str, Any] | None = None,
     drop_navigation: bool = True,
 ) -> Document:
-    """Make a document of a string.
+    """Create a document from a string.
 
     Args:
-        text: Markdown and plain text are taken as they are, but for the base64 of embedded files,
-            of which `data:image/png` stays (`meta["embedded_files"]` counts them); HTML is rendered
-            to its visible text once. Offsets refer to that text, `layout.source_map` leads back.
+        text: Markdown and plain text stay unchanged, except that the base64 data of embedded files
+            is shortened to its type, such as `data:image/png` (`meta["embedded_files"]` counts
+            them). HTML is rendered to its visible text once; offsets refer to that text, and
+            `layout.source_map` maps them to the markup.
         format: "markdown", "html", "text", the name of another format
-            (`structrag.reading.formats`), or "auto" to look at the text.
-        id: Identity in an index; default `meta["source"]`, else derived from the text.
+            (`structrag.reading.formats`), or "auto" to detect it from the text.
+        id: The identity in an index; default `meta["source"]`, else derived from the text.
         title: Default: the front matter's title, HTML's `<title>`, the only level-1 heading when it
             comes first, the stem of `meta["source"]`, else empty.
         meta: JSON values that travel with every chunk's hits.
-        drop_navigation: HTML only: leave out `nav` and elements whose `role` is navigation.
+        drop_navigation: For HTML: leave out `nav` elements and elements with the role navigation.
 
     Raises:
         InvalidParameter: `format` is unknown or `text` is not a string.
@@ -143,7 +144,7 @@ def read_text(
         return Document(text, id, title, chosen, meta)
     if registered and not registered.is_text:
         raise InvalidParameter(
-            f"format must be one of text; {format!r} is one of binary files. Read the file with "
+            f"format must be a text format; {format!r} is binary. Read the file with "
             "structrag.read_file(path)."
         )
     if registered:
@@ -191,36 +192,36 @@ def read_file(
 ) -> Document:
     """Read one file into a document.
 
-    Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page itself
-    declares (`<meta charset>`), or as Windows-1252. What cannot be decoded becomes U+FFFD, and
-    `meta["undecodable"]` counts it. `format_of_file` tells the format. `id`, `title`,
-    `meta` and `drop_navigation` are as in `read_text`.
+    Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page declares
+    (`<meta charset>`), or as Windows-1252. Undecodable bytes become U+FFFD, and
+    `meta["undecodable"]` counts them. `format_of_file` detects the format. `id`, `title`, `meta`
+    and `drop_navigation` are as in `read_text`.
 
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
-    `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
+    `password` opens an encrypted one, and `reader` chooses the reader: "layout" (the default),
     "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). `images_to` is a
     folder for the pictures of a PDF as PNG files, which its image blocks then name. A file of
     another format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...)
-    becomes Markdown as well, or stays as it is where its markup is text.
+    becomes Markdown as well, or stays unchanged if its markup is text.
 
-    A file can be made to crash its reader or to fill the memory. `isolated` reads a PDF, or one
-    that becomes Markdown, in a process of its own, with limits of memory and time, so that such a
-    file is an InvalidDocument: True for those of `Isolation()`, or an `Isolation`. Of the readers
-    of PDF it is for "layout".
+    A malicious file can crash its reader or exhaust the memory. `isolated` reads a PDF, or another
+    file that becomes Markdown, in a separate process with limits on memory and time, so that such a
+    file raises InvalidDocument. Pass True for the limits of `Isolation()`, or an `Isolation`. Among
+    the PDF readers it works with "layout" only.
 
-    A long PDF or page of HTML without any heading is warned of.
+    A long PDF or HTML page without headings causes a warning.
 
-    Only regular files are read, also at the end of a link. `max_bytes` is the largest size; None:
-    any.
+    Only regular files are read, directly or through a link. `max_bytes` is the largest size; None:
+    no limit.
 
     Raises:
         InvalidDocument: the path does not exist, is a folder, a pipe or a device, is larger than
             `max_bytes`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
             encrypted, damaged or without pages.
-        InvalidParameter: `path` is none, `max_bytes` is below 1, `format` or `reader` is
-            unknown, or `format` is another than "auto" or "markdown" for a PDF.
-        MissingExtra: a PDF, and pypdfium2 is not installed.
+        InvalidParameter: `path` is not a path, `max_bytes` is below 1, `format` or `reader` is
+            unknown, or `format` is not "auto" or "markdown" for a PDF.
+        MissingExtra: the file is a PDF, and pypdfium2 is not installed.
     """
     # It parses, which reading otherwise need not.
     from structrag.reading.flat import warn_if_flat
@@ -272,14 +273,14 @@ def find_files(
 ) -> Iterator[Path]:
     """The readable files under a folder, or the one file itself.
 
-    They are sorted; hidden ones are left out, and so is what is no regular file (a pipe, a device).
-    A link that leads out of the folder is left out with a warning, so that whoever fills the folder
-    cannot have other files read; `follow_links` takes such files too. Links to folders are never
-    followed. A folder that cannot be listed is left out with a warning. Instead of warnings
-    `left_out` is called with each such link or folder, and a sentence.
+    They are sorted. Hidden files are skipped, and so is anything that is not a regular file (a
+    pipe, a device). A link to a file outside the folder is skipped with a warning, so that an
+    untrusted folder cannot expose other files; `follow_links` accepts such links. Links to folders
+    are never followed. A folder that cannot be listed is skipped with a warning. If `left_out` is
+    given, it is called with each skipped link or folder and a sentence, instead of a warning.
 
     Raises:
-        InvalidDocument: nothing is there, or the path cannot be looked at (it is too long).
+        InvalidDocument: the path does not exist or cannot be examined (it is too long).
         InvalidParameter: `path` is none.
     """
     path = path_of(path)
@@ -314,8 +315,8 @@ def find_files(
         ):
             report(
                 file,
-                f"{shown(file)} is a link to a file outside of the folder and was left out; name "
-                "the file itself to read it, or give follow_links=True.",
+                f"{shown(file)} is a link to a file outside the folder and was skipped. Name the "
+                "file itself to read it, or pass follow_links=True.",
             )
             continue
         yield file
@@ -360,7 +361,7 @@ def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[
 
     def told(error: OSError) -> None:
         place = Path(str(error.filename))
-        report(place, f"The folder {shown(place)} was left out: {error.strerror}.")
+        report(place, f"The folder {shown(place)} was skipped: {error.strerror}.")
 
     for place, folders, files in os.walk(folder, onerror=told):
         folders[:] = [name for name in folders if not name.startswith(".")]

@@ -26,7 +26,7 @@ from structrag.reading.pdf.paragraphs import (
     spacing_of,
 )
 from structrag.reading.pdf.picture_places import picture_places
-from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
+from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of, with_run_in_titles
 from structrag.reading.pdf.running_heads import find_running_heads
 from structrag.text.plurals import pluralise
 
@@ -207,6 +207,7 @@ def _rows_and_tables(
     lines: Sequence[Line], page: int, has_code: bool
 ) -> Iterator[_Part]:
     rows = _with_side_heads(_with_numbers_at_left(list(rows_of(lines, page))))
+    rows = list(with_run_in_titles(rows))
     for is_code, group in groupby(rows, lambda row: has_code and row.mono):
         block = list(group)
         if is_code and (len(block) > 1 or len(block[0].cells) == 1):

@@ -88,7 +88,7 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
     if by_file > by_place + _MORE * len(drawn) + 1:
         return True
     alternate = [line for above, line in pairwise(placed) if not _is_near(above, line)]
-    if len(alternate) <= 0.2 * len(placed) or by_file < 0.8 * by_place:
+    if len(alternate) <= 0.2 * len(placed) or by_file < 0.7 * by_place:
         return False
     if 3 * _jumps(drawn) >= len(alternate):
         return False
@@ -222,9 +222,11 @@ class _Sides:
         others, tops, height = self._left if leans_right else self._right
         first = bisect_left(tops, line.top - height)
         last = bisect_left(tops, line.bottom)
+        free = 0.2 * min(line.size, line.bottom - line.top)
         for other in others[first:last]:
             shared = min(other.bottom, line.bottom) - max(other.top, line.top)
-            if shared > 0.5 * other.size:
+            free -= max(0.0, shared)
+            if free < 0:
                 return False
         return True
 
