@@ -17,6 +17,7 @@ _MOST_LINES = 4  # times the columns: in the longest cells of most rows
 _MOST_WORDS = 3  # of a typical cell in the first column where no blank parts the rows
 _FEW_WORDS = 2.5
 _ALIGNED = 3.0  # points by which the lines of a column may begin elsewhere
+_MOST_TRIED = 40  # rows: of more that are no table, no later ones are tried
 _COLUMN_GAP = 6.0  # points between two columns
 _APART = 1.25  # times the usual distance of lines: a row of the table begins
 _FAR = 2.0  # of the font size: a wider blank ends the table
@@ -44,7 +45,7 @@ def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
         rows = bands[start:end]
         if _is_table(rows, columns):
             grids.append(_grid(rows, columns))
-        else:
+        elif end - start <= _MOST_TRIED:
             end = start + 1
         start = end
     return grids or _hanging_tables(lines)
