@@ -231,8 +231,8 @@ class TransformersTokens:
         )
         if not getattr(self.tokenizer, "is_fast", False):
             raise InvalidParameter(
-                "tokenizer must be a fast one of transformers, which says where each token stands; "
-                f"got {type(self.tokenizer).__name__}. Load it with use_fast=True."
+                "tokenizer must be a fast one of transformers, which reports token offsets; got "
+                f"{type(self.tokenizer).__name__}. Load it with use_fast=True."
             )
         config = self.model.config
         if self.max_tokens is None:

@@ -96,7 +96,7 @@ class EvidenceOptions(CallOptions, total=False):
 
 
 class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
-    """Finds the passages that answer a question, within a reader's tokens.
+    """Finds the passages that answer a question, within a token budget.
 
     Example:
         >>> from structrag import read_text
@@ -107,37 +107,36 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         ('The blue pump leaks.', ('Pumps',), 1)
 
     Every sentence, table row and heading is scored by how well the words around it match those of
-    the question. The best bring their paragraphs, until the tokens are used up. Each hit is an
-    exact slice of a document.
+    the question. The best ones bring in their paragraphs until the token budget is used. Each hit
+    is an exact slice of a document.
 
-    With an encoder that gives vectors of tokens (any of sentence-transformers with a fast
-    tokenizer, or `TransformersTokens`), the question's tokens are matched with those around each
-    sentence. With any other embedder the sentences' vectors are used instead, and the results are
-    not as good. docs/evidence.md has the formulas and figures.
+    With an encoder of token vectors (any sentence-transformers model with a fast tokenizer, or
+    `TransformersTokens`), the tokens of the question are matched with those around each sentence.
+    Any other embedder uses sentence vectors instead, and the results are not as good.
+    docs/evidence.md has the formulas and figures.
 
     Args:
-        embedding: What `as_embedder` takes. None: LSA over the documents, refitted when they
-            change.
-        token_encoder: Gives vectors of tokens beside an `embedding` that has none; then it embeds
-            all, and `embedding` the sentences.
-        max_tokens: Most tokens of the reader in all hits of a search together.
+        embedding: Anything that `as_embedder` accepts. None: LSA over the documents, refitted when
+            they change.
+        token_encoder: The encoder of token vectors, for an `embedding` that has none; `embedding`
+            then embeds only the sentences.
+        max_tokens: The token budget for all hits of a search together.
         order: "rank" for the best first, or "document" for reading order.
-        context: What stands in front of each passage (`chunk.context`) and counts. "lead": what a
-            part of a table or list cannot be read without, the caption and header of a table's
-            rows and the sentence before a list's items. "all": the heading path too. "none":
-            nothing.
-        reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
-            `language` alone or in `read_options`.
-        store: Where the documents are kept: a folder, "lancedb:" and a folder or bucket, "milvus:"
-            and a file or server, made if it is not there. Each `add` and `delete` writes it. None:
-            in memory, until `save`. An engine needs an `embedding`.
-        call_settings, options: A `CallSettings`, or its settings by their own names.
+        context: What precedes each passage (`chunk.context`) and counts towards the budget. "lead":
+            what a part of a table or list cannot be read without, that is the caption and header of
+            a table, or the sentence before a list. "all": the heading path too. "none": nothing.
+        read_options, language: How text is read; `read_options.counter` counts the tokens of the
+            budget. Pass `language` alone or in `read_options`.
+        store: Where to keep the documents: a folder, "lancedb:" and a folder or bucket, or
+            "milvus:" and a file or server; created if missing. Each `add` and `delete` writes to
+            it. None: in memory, until `save`. An engine needs an `embedding`.
+        call_settings, options: A `CallSettings`, or its settings by name.
 
-    A hit's score is that of its best sentence, from 0 to 1, which a sentence has that matches best
-    in every way. Scores of one search compare and fall with the rank; they cannot be compared
-    between questions. A hit's `parts` are what matched: "tokens", "vectors" and "stems" around its
-    best sentence, "section vectors" and "section stems" in its section, "titles" above it. They add
-    up to the score.
+    A hit's score is that of its best sentence, from 0 to 1; 1 means the best match in every
+    respect. Scores of one search fall with the rank; they cannot be compared between questions. A
+    hit's `parts` say what matched: "tokens", "vectors" and "stems" around its best sentence,
+    "section vectors" and "section stems" in its section, "titles" above it. They add up to the
+    score.
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ("kind", "version")
@@ -185,7 +184,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         embedding: Any = None,
         **options: Unpack[EvidenceOptions],
     ) -> EvidenceRetriever:
-        """A retriever that holds the documents; options are those of the class."""
+        """Index documents and return the retriever; options are those of the class."""
         retriever = cls(embedding, **options)
         retriever.add(documents)
         return retriever
@@ -236,11 +235,11 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """Open a saved retriever; arrays are memory-mapped.
 
         Models are not saved: pass the same `embedding` and options again. `verify` compares the
-        checksums of all files, not only the small ones.
+        checksums of all files, not only of the small ones.
 
         Raises:
-            IndexDamaged: there is no index, or it is incomplete, altered or not ours.
-            InvalidParameter: a model or a setting is another one than it was built with.
+            IndexDamaged: there is no index, or it is incomplete, altered or from another program.
+            InvalidParameter: a model or a setting is not the one it was built with.
         """
         return cls._loaded(path, verify, {**options, "embedding": embedding})
 
@@ -253,8 +252,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         check_same_config(address, saved, self.config(), "build a new index")
 
     def warm_up(self) -> None:
-        """Make what the first search would make. With LSA these are its vectors, which `save` then
-        writes."""
+        """Prepare what the first search would otherwise prepare. With LSA these are the vectors,
+        which `save` then writes."""
         self.level.near(self.level.reader(), (), None)
 
     @property
@@ -287,7 +286,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         }
 
     def settings_name(self) -> str:
-        """Everything besides the document that decides what is indexed, as one string."""
+        """Everything except the document that decides what is indexed, as one string."""
         return setting_name(self.config())
 
     # -- searching
@@ -304,20 +303,19 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The passages that answer a question: exact slices of documents.
 
         Args:
-            query: A blank one has no hits.
-            k: Most passages, none of them joined with the one it touches; None: no limit, and
-                those that touch are one. With `max_tokens` too, those nearest to each other become
-                one with what is between them (at most 120 tokens) to make room for others, until
-                the tokens are used.
-            where: SearchLimits the search to documents: `{"doc_id": "report"}`, any metadata
-                (`{"year": [2020, 2021]}`), or a function of a document's metadata.
-            max_tokens: Most tokens of the reader in all passages together, their contexts included.
-                None: the retriever's own, or no limit where `k` is given. What is found within
-                fewer tokens is found within more.
-            order: "rank" or "document"; None: the retriever's own.
+            query: The question. A blank one has no hits.
+            k: The largest number of passages. Adjacent passages stay separate with `k` and are
+                joined with None (no limit). With `max_tokens` too, passages close to each other are
+                joined across at most 120 tokens, to make room for others until the budget is used.
+            where: Limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year":
+                [2020, 2021]}`), or a function of a document's metadata.
+            max_tokens: The token budget for all passages, contexts included. None: the retriever's
+                setting, or no limit if `k` is given. A larger budget finds everything that a
+                smaller one finds.
+            order: "rank" or "document"; None: the retriever's setting.
 
         Raises:
-            InvalidParameter: the query is no string, another argument is not allowed, or no
+            InvalidParameter: the query is not a string, another argument is not allowed, or no
                 document has a key of `where`.
         """
         return self.run(
@@ -340,7 +338,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def batch(
         self, queries: Iterable[str], k: float | None = None, **options: Any
     ) -> list[list[Hit]]:
-        """`search` for several questions, which the model reads together; options as there."""
+        """`search` for several questions, which are encoded together. Options as there."""
         return self.run(self._batch_flow(queries, k, options))
 
     async def abatch(
@@ -363,22 +361,22 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> list[tuple[SentenceMatch, ...]]:
         """How the sentences of each hit match the question.
 
-        Word by word, to look at. With token vectors by cosines, for which the encoder reads the
-        pieces around the hits again; else by stems. `where` as in the search that gave the hits.
+        The match is shown word by word, for inspection: by cosines of token vectors, for which the
+        encoder reads the pieces around the hits again, else by stems. Pass the `where` of the
+        search that returned the hits.
         """
         return self.run(self._explain_flow(query, hits, where))
 
     def blocks(self, doc_id: str) -> list[Chunk]:
-        """The paragraphs, lists and tables of a document, in reading order. Each has the headings
-        before it. Raises InvalidParameter if the document is unknown."""
+        """The paragraphs, lists and tables of a document, in reading order, each with the headings
+        above it. Raises InvalidParameter if the document is unknown."""
         passages = self._passages(doc_id)
         return [] if passages is None else passages.blocks()
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        """The blocks before and behind a passage, of those that `blocks` gives.
-
-        None where the document begins or ends. A passage that begins or ends inside a block has
-        that block beside it.
+        """The blocks before and after a passage, as `blocks` returns them. None at the start or end
+        of the document. A passage that begins or ends inside a block has that block as its
+        neighbour.
 
         Example:
             >>> from structrag import read_text
@@ -426,7 +424,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         max_tokens: int | None = None,
         order: str | None = None,
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
+        """`search` as a flow."""
         limits = search_limits(
             k,
             max_tokens,
