@@ -72,7 +72,7 @@ ORDERS = "rank", "document"  # of hits
 LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
-VERSION = 5  # of what records hold: raised when the same document gives others
+VERSION = 6  # of what records hold: raised when the same document gives others
 
 
 _OPEN: WeakValueDictionary[str, EvidenceRetriever] = WeakValueDictionary()
@@ -405,8 +405,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         asked = yield from self._asked_flow(query, where)
         if asked is None:
             return [() for _ in hits]
-        encoder, language = self.token_encoder, self.read_options.language
-        return (yield from explain_flow(query, hits, *asked, encoder, language))
+        return (
+            yield from explain_flow(
+                query,
+                hits,
+                *asked,
+                self.token_encoder,
+                self.level.quantiser,
+                self.read_options.language,
+            )
+        )
 
     def flow(
         self,
