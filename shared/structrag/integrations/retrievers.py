@@ -22,7 +22,7 @@ from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.limits import ORDERS
+from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
