@@ -17,7 +17,10 @@ import io
 import multiprocessing
 import os
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,8 +30,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -57,6 +62,24 @@ CUT = 25  # letters of a bookmark from which on its end may be cut off
 # The number or label that stands before a title on the page, or in the bookmark alone.
 _NUMBER = re.compile(
     r"^(?:[a-z]|\d+|[ivx]+|chapter|appendix|section|part)(?: \d+)* (?=.)"
+)
+LATEX_CLASSES = (
+    r"\documentclass[conference]{IEEEtran}",
+    r"\documentclass[twocolumn]{article}",
+)
+LATEX_CODE = 44  # characters of a row of code in a column
+_LATEX_SIGNS = {
+    **{sign: f"\\{sign}" for sign in "#$%&_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+}
+_TYPED = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-"}
 )
 MEASURES = (
     "words found",
@@ -200,6 +223,81 @@ def _fonts() -> tuple[str, str, str]:
     return names
 
 
+def by_latex(blocks: Sequence[Block], document_class: str) -> bytes:
+    """The blocks as a PDF file in two columns that pdflatex makes."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "document.tex"
+        source.write_text(latex(blocks, document_class), encoding="ascii")
+        command = ("pdflatex", "-interaction=batchmode", "-halt-on-error", source.name)
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
+        subprocess.run(
+            command, cwd=folder, env=environment, check=True, capture_output=True
+        )
+        return source.with_suffix(".pdf").read_bytes()
+
+
+def latex(blocks: Sequence[Block], document_class: str) -> str:
+    """The blocks as a source of LaTeX. The first one is the title."""
+    title, *others = blocks
+    levels = sorted({block.level for block in others if block.kind == "heading"})
+    lines = [document_class, r"\usepackage{array}\sloppy\begin{document}"]
+    for block in blocks:
+        text = in_latex(block.text)
+        if block is title:
+            lines.append(rf"\title{{{text}}}\author{{A. Writer}}\date{{}}\maketitle")
+        elif block.kind == "heading":
+            depth = min(levels.index(block.level), 2)
+            lines.append(rf"\{'sub' * depth}section{{{text}}}")
+        elif block.kind == "item":
+            lines.append(rf"\begin{{itemize}}\item{{}} {text}\end{{itemize}}")
+        elif block.kind == "code":
+            lines += [r"\begin{footnotesize}\begin{verbatim}", *_code_rows(block.text)]
+            lines.append(r"\end{verbatim}\end{footnotesize}")
+        elif block.kind == "table":
+            lines += _latex_table(block)
+        else:
+            lines.append(f"{text}\n")
+    return "\n".join([*lines, r"\end{document}"])
+
+
+def _code_rows(code: str) -> Iterator[str]:
+    for row in code.split("\n"):
+        for i in range(0, len(row) or 1, LATEX_CODE):
+            yield row[i : i + LATEX_CODE]
+
+
+def _latex_table(block: Block) -> Iterator[str]:
+    count = max(map(len, block.rows))
+    column = rf"|>{{\raggedright\arraybackslash}}p{{{0.8 / count:.2f}\columnwidth}}"
+    yield rf"\par\noindent\begin{{tabular}}{{{column * count}|}}\hline"
+    for row in block.rows:
+        yield rf"{' & '.join(map(in_latex, row))}\\\hline"
+    yield r"\end{tabular}\par"
+
+
+def in_latex(text: str) -> str:
+    """A text with LaTeX's signs written out, in words that may be broken behind long names."""
+    return "".join(_LATEX_SIGNS.get(character, character) for character in text)
+
+
+def for_latex(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks in plain ASCII, the first heading first, as the title."""
+    title = next(block for block in blocks if block.kind == "heading")
+    others = [block for block in blocks if block is not title]
+    return list(map(plain_ascii, [title, *others]))
+
+
+def plain_ascii(block: Block) -> Block:
+    """A block with the characters that all of LaTeX's fonts have."""
+
+    def plain(text: str) -> str:
+        known = normalize("NFKD", text).translate(_TYPED)
+        return known.encode("ascii", "ignore").decode()
+
+    rows = tuple(tuple(map(plain, row)) for row in block.rows)
+    return replace(block, text=plain(block.text), rows=rows)
+
+
 def words_of(text: str) -> list[str]:
     """Runs of letters and digits, lower-cased."""
     return re.findall(r"[^\W_]+", text.lower())
@@ -225,10 +323,10 @@ def shares(blocks: Sequence[Block], text: str) -> list[float]:
         words_of(text),
     )
     titles = Counter(
-        " ".join(words_of(block.text)) for block in blocks if block.kind == "heading"
+        outline_title(block.text) for block in blocks if block.kind == "heading"
     )
     headings = Counter(
-        " ".join(words_of(heading.title)) for heading in markdown_headings(text)
+        outline_title(heading.title) for heading in markdown_headings(text)
     )
     both = (titles & headings).total()
     return [
@@ -489,9 +587,10 @@ def with_interval(values: Sequence[float], digits: int, scale: float) -> str:
     return f"{numbers.mean():.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def table(documents: Mapping[str, Sequence[Block]], columns: int) -> tuple[str, int]:
+def table(
+    documents: Mapping[str, Sequence[Block]], files: Mapping[str, bytes]
+) -> tuple[str, int]:
     """The rows of one layout, and how many pages were read."""
-    files = {name: printed(blocks, columns) for name, blocks in documents.items()}
     pages = {name: len(read_pdf(data)) for name, data in files.items()}
     rows = [
         f"| {' | '.join(('reader', *MEASURES))} |",
@@ -510,6 +609,23 @@ def table(documents: Mapping[str, Sequence[Block]], columns: int) -> tuple[str, 
         cells.append(with_interval([row[4] for row in scores], 3, 1))
         rows.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join(rows), sum(pages.values())
+
+
+def latex_table(documents: Mapping[str, Sequence[Block]]) -> str:
+    """The section on two columns of LaTeX."""
+    if not shutil.which("pdflatex"):
+        return "## Two columns of LaTeX\n\nNot measured: no pdflatex.\n"
+    plain = {name: for_latex(blocks) for name, blocks in documents.items()}
+    classes = zip(plain, cycle(LATEX_CLASSES), strict=False)
+    files = {
+        name: by_latex(plain[name], document_class) for name, document_class in classes
+    }
+    rows, pages = table(plain, files)
+    return (
+        f"## Two columns of LaTeX, {len(plain)} documents, {pages} pages\n\nThe same documents by "
+        "pdflatex, in turn in IEEEtran's type (numbers, small capitals, italics, titles in the row "
+        f"of their text) and in article's.\n\n{rows}\n"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -533,10 +649,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "count. The files are all made by one program: real ones vary more.\n",
     ]
     for columns, label in ((1, "One column"), (2, "Two columns")):
-        rows, pages = table(documents, columns)
+        files = {name: printed(blocks, columns) for name, blocks in documents.items()}
+        rows, pages = table(documents, files)
         parts.append(
             f"## {label}, {len(documents)} documents, {pages} pages\n\n{rows}\n"
         )
+    parts.append(latex_table(documents))
     real = sorted((data_root() / "formats" / "pdf").glob("*.pdf"))
     parts.append(outlines_table([file.read_bytes() for file in real]))
     parts.append(f"- {corpus_line('parsing', texts.values())}")

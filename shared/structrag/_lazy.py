@@ -13,7 +13,7 @@ from warnings import warn
 REMOVED = {
     "InformationMargin": "Use margin='similarity', or TransformersMargin.",
     "LikelihoodGain": "Use Index without choose_views: views are extracted, or written by llm=.",
-    "StaticTokens": "Use TransformersTokens, or leave token_encoder= out.",
+    "StaticTokens": "Use TransformersTokens, or omit token_encoder=.",
 }
 # Names that are no more -> what is given in their place.
 REPLACED = {"TreeIndex": "Index", "TreeRetriever": "MultiViewRetriever"}

@@ -125,9 +125,7 @@ def test_a_replaced_name_warns_and_gives_what_takes_its_place(name: str) -> None
 
 
 def test_a_removed_argument_says_what_to_do_instead() -> None:
-    message = (
-        r"no argument 'choose_views'\. Leave it out: views are extracted, .* Known: "
-    )
+    message = r"no argument 'choose_views'\. Omit it: views are extracted, .* Known: "
     with pytest.raises(UnknownArgument, match=message):
         structrag.Index(choose_views=True)  # type: ignore[call-arg]
 

@@ -121,7 +121,7 @@ def test_nodes_of_others_are_shortened() -> None:
     assert short.node.end_char_idx == short.node.start_char_idx + len(short.text)
     assert node.text == text
     assert postprocessor.postprocess_nodes([], query_str="pump") == []
-    with pytest.raises(InvalidParameter, match="query_bundle must be the question"):
+    with pytest.raises(InvalidParameter, match="query_bundle must be given"):
         postprocessor.postprocess_nodes(nodes)
     with pytest.raises(ValueError, match="max_tokens"):
         EvidencePostprocessor(max_tokens=0)

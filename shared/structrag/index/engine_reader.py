@@ -180,7 +180,7 @@ class EngineReader(CorpusReader, ABC):
         missing = [row for row in rows if row not in lines]
         if missing:
             raise InvalidParameter(
-                f"row must be that of a chunk in the store; got {missing[0]!r}."
+                f"row must be the row of a chunk in the store; got {missing[0]!r}."
             )
         return [parse_row(lines[row]).chunk for row in rows]
 

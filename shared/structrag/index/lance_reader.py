@@ -140,7 +140,7 @@ class LanceReader(EngineReader):
         if missing:
             raise IndexDamaged(
                 f"The store at {self.place!r} was changed by another program: its rows have no "
-                f"{', '.join(sorted(missing))}. Restore it from a copy, or build it again."
+                f"{', '.join(sorted(missing))}. Restore it from a copy, or rebuild it."
             )
         found = self._where(f"kind = {CHUNK} AND id IN ({ids})", columns)
         return {

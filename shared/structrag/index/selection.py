@@ -133,9 +133,9 @@ def _plain(key: str, value: Any) -> Any:
     )
     if is_operator or not is_plain:
         raise InvalidParameter(
-            "where must be a dict of values to be equal to, such as {'year': [2020, 2021]}; got "
-            f"{value!r} for {key!r}. For anything else pass a function of the metadata, such as "
-            "lambda metadata: metadata['year'] > 2020."
+            "where must map keys of the metadata to the values they must equal, such as "
+            f"{{'year': [2020, 2021]}}; got {value!r} for {key!r}. For any other condition pass a "
+            "function of the metadata, such as lambda metadata: metadata['year'] > 2020."
         )
     return value
 
@@ -145,9 +145,9 @@ def _asked(where: Callable[[dict[str, Any]], bool], record: Mapping[str, Any]) -
         return bool(where({**record["meta"], "doc_id": record["id"]}))
     except Exception as error:
         raise InvalidParameter(
-            "where must be a function that answers for every document; for "
-            f"{record['id']!r} it raised {type(error).__name__}: {error}. "
-            "Use metadata.get(key) for keys that some documents lack."
+            f"where must be a function that works for every document; for {record['id']!r} it "
+            f"raised {type(error).__name__}: {error}. Use metadata.get(key) for keys that some "
+            "documents do not have."
         ) from error
 
 

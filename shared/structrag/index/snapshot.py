@@ -81,10 +81,10 @@ def check_rule(store: str, saved: Mapping[str, Any]) -> None:
     this release."""
     rule = saved["tokenizer"].get("rule", 1)
     if rule != RULE:
-        remedy = "Update structrag, or build" if rule > RULE else "Build"
+        remedy = "Update structrag, or rebuild" if rule > RULE else "Rebuild"
         raise IndexDamaged(
-            f"{store} has terms by rule {rule}, this release cuts texts and questions by rule "
-            f"{RULE}, which would not find them. {remedy} it again."
+            f"{store} was tokenised by rule {rule}; this release tokenises questions by rule "
+            f"{RULE}, which would not match. {remedy} it."
         )
 
 
@@ -92,8 +92,8 @@ def check_settings(place: str, saved: Settings, given: Settings) -> None:
     """Raise InvalidParameter unless a store's settings are those given."""
     if saved.to_json() != given.to_json():
         raise InvalidParameter(
-            f"views, dtype, lexical, language and stems must be those that the store at {place!r} "
-            f"was made with, {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
+            f"views, dtype, lexical, language and stems must match the store at {place!r}, which "
+            f"was made with {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
             "store."
         )
 
@@ -153,7 +153,7 @@ class Snapshot:
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:
-        """In the order of their first adding."""
+        """The ids of the documents, in the order in which they were first added."""
         return tuple(
             self.segments[i].document(number).record["id"]
             for i, first, last in self.runs.tolist()

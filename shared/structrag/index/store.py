@@ -294,9 +294,9 @@ class Store:
                 expected = self._width(level, view, width, name)
                 if width != expected:
                     raise InvalidAnswer(
-                        f"The vectors of view {view!r} must have {expected} dimensions like the "
-                        f"store's; document {name!r} brings {width}. Use the embedder the store "
-                        "was built with, or build a new store."
+                        f"The vectors of view {view!r} must have {expected} dimensions, as in the "
+                        f"store; document {name!r} brings {width}. Use the embedder that the "
+                        "store was built with, or build a new store."
                     )
 
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:

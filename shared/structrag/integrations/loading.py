@@ -32,8 +32,11 @@ from structrag.records import Document
 from structrag.text.plurals import pluralise
 
 MOST_NAMES = 5  # of files left out for one reason; the others are a number
-_OTHER_KIND = "of a format that is not read"
-_OFFICE = "read by docling or Unstructured, whose documents from_docling and from_unstructured take"
+_OTHER_KIND = "in an unsupported format"
+_OFFICE = (
+    "readable by docling or Unstructured; pass their documents to from_docling or "
+    "from_unstructured"
+)
 
 
 @dataclass(frozen=True, slots=True)

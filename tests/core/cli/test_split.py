@@ -71,7 +71,7 @@ def test_split_says_where_there_is_nothing_to_draw(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:
     code, _, err = run(capsys, "split", manual, "--plot", manual.parent / "x.png")
-    assert code == 2 and "--plot is for --method idms or pic" in err
+    assert code == 2 and "--plot works with --method idms or pic" in err
     (manual.parent / "empty.md").write_text("")
     code, _, err = run(
         capsys,
@@ -90,7 +90,7 @@ def test_a_file_without_text_has_no_chunk_and_that_is_said_aside(
 ) -> None:
     (tmp_path / "empty.md").write_text("")
     code, out, err = run(capsys, "split", tmp_path / "empty.md")
-    assert (code, out) == (0, "") and "holds no text, so it has no chunk." in err
+    assert (code, out) == (0, "") and "holds no text, so it has no chunks." in err
 
 
 def test_chunks_are_numbered_from_one_with_their_places(

@@ -55,8 +55,8 @@ def test_word_files_and_a_folder_with_nothing_to_read_are_told(tmp_path: Path) -
             assert len(list(FileReading().load_all(tmp_path))) == found
         (warning,) = [str(warning.message) for warning in caught]
         assert f"{found} file" in warning and "5 left out" in warning
-        assert "a.doc, b.DOC, c.ppt: read by docling" in warning
-        assert "d.dat, e.bin: of a format" in warning
+        assert "a.doc, b.DOC, c.ppt: readable by docling" in warning
+        assert "d.dat, e.bin: in an unsupported format" in warning
         (tmp_path / "f.md").unlink(missing_ok=True)
 
 

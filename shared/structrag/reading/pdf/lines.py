@@ -35,11 +35,18 @@ class _Run:
     text: list[str] = field(default_factory=list)
     # Characters by size of the type.
     sizes: dict[float, int] = field(default_factory=dict)
+    lead: int | None = (
+        None  # characters before the first in upright type of usual weight
+    )
     bold: int = 0  # characters
     italic: int = 0
     mono: int = 0
 
     def add(self, piece: TextPiece, left: float, right: float, baseline: float) -> None:
+        stands_out = piece.style.bold or piece.style.italic
+        if self.lead is None and not stands_out and any(map(str.isalpha, piece.text)):
+            before = len(" ".join("".join(self.text).split()))
+            self.lead = before if self.bold or self.italic else 0
         self.text.append(self._apart(piece, self.baseline - baseline))
         self.left = min(self.left, left)
         self.right = max(self.right, right)
@@ -95,6 +102,7 @@ class _Run:
             self.faint,
             self.mono > half,
             self.drawn,
+            self.lead or 0,
         )
 
 
@@ -154,12 +162,13 @@ def _continues(
         return False
     if not upright:
         return not piece.ended
-    size = max(piece.style.size, next(iter(run.sizes)))
+    sizes = piece.style.size, next(iter(run.sizes))
+    size = max(sizes)
     if abs(baseline - run.baseline) > 0.45 * size:
         return False
     last_left, last_right = run.last
     gap = max(left - last_right, last_left - right)
-    near = -_MOST_OVERLAP * size <= gap <= GAP * size
+    near = -_MOST_OVERLAP * size <= gap <= GAP * min(sizes)
     return near and not _ruled(grids, last_right, left, baseline)
 
 
@@ -225,9 +234,15 @@ def _join(left: Line, right: Line, space: str) -> Line:
         italic=left.italic and right.italic,
         mono=left.mono and right.mono,
         drawn=min(left.drawn, right.drawn),
+        lead=left.lead
+        or (len(left.text) if _stands_out(left) and not _stands_out(right) else 0),
         left=left.left,
         right=right.right,
     )
+
+
+def _stands_out(line: Line) -> bool:
+    return (line.bold or line.italic) and not line.lead
 
 
 def is_rtl(text: str) -> bool:

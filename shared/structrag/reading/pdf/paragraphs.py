@@ -146,7 +146,9 @@ def _link(
 def _stands_below(row: Row, above: Row) -> bool:
     if row.page != above.page or row.top <= above.top:
         return False
-    return row.left < above.right and row.right > above.left
+    overlaps = row.left < above.right and row.right > above.left
+    step = (row.top - above.top) / max(above.size, row.size)
+    return overlaps or 0.5 < step < 2  # below a title amid the width
 
 
 def _is_apart(
@@ -156,16 +158,44 @@ def _is_apart(
     above, row = rows[i - 1], rows[i]
     if row.top - above.top > 1.35 * spacing.of(max(above.size, row.size)):
         return True
+    if _are_capitals_of_one_title(above, row):
+        return False
     if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return True
     if ended and (_look(above) != _look(row) or _END.search(above.text)):
         return True
-    if len(current.rows) == 1 and _is_centred_title(above, row):
-        return True
+    if len(current.rows) == 1:
+        stands_apart = ended and _stands_apart(rows, i - 1, spacing)
+        if (
+            stands_apart
+            or _is_centred_title(above, row)
+            or _is_numbered_title(above, row)
+        ):
+            return True
     if _hangs(current, row) and not ended:
         return False
     centred = abs(row.left + row.right - above.left - above.right) <= 4
     return not centred and _is_indented(current, row, ended)
+
+
+def _stands_apart(rows: Sequence[Row], i: int, spacing: Spacing) -> bool:
+    """Whether row i, below a wider space, may be the numbered title of the text below it."""
+    row = rows[i]
+    number = _NUMBER.match(row.text)
+    if not number or not row.text[number.end()].isupper() or row.text[-1] in ".,;:":
+        return False
+    above = rows[i - 1] if i and rows[i - 1].page == row.page else None
+    step = row.top - above.top if above else 0.0
+    return not 0 < step < 1.2 * spacing.of(row.size)
+
+
+def _are_capitals_of_one_title(above: Row, row: Row) -> bool:
+    """Whether two rows of capitals stand under one middle: the large ones are the first letters of
+    words, and the second row may have none."""
+    centred = abs(row.left + row.right - above.left - above.right) <= 4
+    smaller = not _same_size(above, row) and 0.75 * above.size <= row.size < above.size
+    capitals = above.text.isupper() and row.text.isupper()
+    return centred and smaller and capitals and above.bold == row.bold
 
 
 def _is_centred_title(above: Row, row: Row) -> bool:
@@ -174,7 +204,16 @@ def _is_centred_title(above: Row, row: Row) -> bool:
     differs = above.text.isupper() > row.text.isupper() or above.bold > row.bold
     if not differs or _HYPHEN.search(above.text):
         return False
-    return row.left + above.size < above.left and above.right + above.size < row.right
+    inset = above.left - row.left
+    amid = inset > above.size and above.right + above.size < row.right
+    return amid or inset > 3 * above.size
+
+
+def _is_numbered_title(above: Row, row: Row) -> bool:
+    """Whether a row in bold or slanted type begins with a number, and other type follows."""
+    stands_out = not above.lead and (above.bold > row.bold or above.italic > row.italic)
+    ends = above.text[-1] not in ",;" and not _HYPHEN.search(above.text)
+    return stands_out and ends and _NUMBER.match(above.text) is not None
 
 
 def _hangs(current: Paragraph, row: Row) -> bool:
@@ -228,7 +267,7 @@ def _goes_on(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
     above, row = rows[i - 1], rows[i]
     if _END.search(above.text) or above.bold != row.bold or has_leaders(above.text):
         return False
-    if _is_first_line(rows, i):
+    if _is_first_line(rows, i) or row.text.isupper() > above.text.isupper():
         return False
     first = next((character for character in row.text if character.isalnum()), "")
     if first.islower():

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from structrag.reading.pdf.pages import Box
 
 _BOLD_NAME = re.compile(
-    r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE
+    r"bold|black|heavy|demi(?!-?light)|nimbus\w{1,12}-medi|cmbx|sfbx|ecbx",
+    re.IGNORECASE,
 )
 _ITALIC_NAME = re.compile(r"ital|obli|slant|kursiv|cmti|cmsl|sfti|ecti", re.IGNORECASE)
 _MONO_NAME = re.compile(
-    r"mono|courier|consol|typewriter|menlo|cmtt|ectt|sftt", re.IGNORECASE
+    r"mono|nimbusmon|courier|consol|typewriter|menlo|cmtt|ectt|sftt", re.IGNORECASE
 )
 _LIGHT, _SEE_THROUGH = 128, 128  # of 255: the darkest colour part, the opacity
 _BOLD_WEIGHT = 700

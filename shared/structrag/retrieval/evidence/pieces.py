@@ -78,7 +78,7 @@ def entry_of_part(
 ) -> Entry | None:
     """What stands between two places of a document, as a document of its own. None where an atom
     is cut."""
-    atoms, _ = unpack([of_row.blobs for of_row in rows])
+    atoms, sizes = unpack([of_row.blobs for of_row in rows])
     first = int(np.searchsorted(atoms.ends, start, "right"))
     stop = int(np.searchsorted(atoms.starts, end, "left"))
     if first >= stop:
@@ -86,7 +86,7 @@ def entry_of_part(
     outside = slice(atoms.starts[first], start), slice(end, atoms.ends[stop - 1])
     if any(whole.text[of].strip() for of in outside):
         return None
-    pieces = dict(cut_pieces(part_of(atoms, first, stop), whole.encoder_spans))
+    pieces = dict(cut_pieces(part_of(atoms, sizes, first, stop), whole.encoder_spans))
     chunks, views = [], {}
     for number, (row, piece) in enumerate(pieces.items()):
         chunk = rows[row].row.chunk

@@ -316,8 +316,18 @@ def cut_pieces(
         )
 
 
-def part_of(record: Record, first: int, stop: int) -> Record:
-    """Some atoms of a document as a document of their own."""
+def part_of(record: Record, sizes: IntArray, first: int, stop: int) -> Record:
+    """Some atoms of pieces, of which each has so many, as a document of their own."""
+    # A section that goes over several pieces has its titles in each; one is enough.
+    begins_section = np.diff(record.sections, prepend=-1) != 0
+    begins_run = begins_section.copy()
+    begins_run[running_totals(sizes)[:-1]] = True
+    kept = begins_section[begins_run]
+    record = replace(
+        record,
+        title_sizes=record.title_sizes[kept],
+        title_keys=record.title_keys[np.repeat(kept, record.title_sizes)],
+    )
     cuts = [0, int(record.starts[first]), int(record.ends[stop - 1])]
     part = dict(cut_pieces(record, [(cut, cut) for cut in cuts]))[1]
     blocks = part.blocks - part.blocks[0]

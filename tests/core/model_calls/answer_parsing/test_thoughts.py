@@ -90,7 +90,7 @@ def test_an_answer_that_ends_amid_a_thought_is_none(answer: str) -> None:
     def flow() -> Any:
         return (yield from ask(Ask("Summarise.")))
 
-    with pytest.warns(UserWarning, match="amid the model's thoughts"):
+    with pytest.warns(UserWarning, match="inside its reasoning"):
         failed = runner.run(flow())
     assert isinstance(failed, Failed) and isinstance(failed.reason, InvalidAnswer)
     assert runner.usage.failed == 1 and runner.usage.answer_tokens > 5

@@ -210,6 +210,54 @@ def test_slanted_titles_and_small_capitals_are_headings() -> None:
     ]
 
 
+def test_rows_of_capitals_under_one_middle_are_one_title() -> None:
+    """The second has no large ones. A short row to the left of the title is the text's."""
+    titles = [
+        ("I. SCOPES OF PUMPS AND", "SEALS"),
+        ("II. TESTS", ""),
+        ("III. VALVES", ""),
+    ]
+
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for seed, (first, second) in enumerate(titles):
+            canvas.setFont(TEXT, 10)
+            canvas.drawCentredString(285, y, first)
+            canvas.setFont(TEXT, 8)
+            canvas.drawCentredString(285, y - 12, second)
+            y = write(canvas, ["//// tab"], 72, y - (28 if second else 15))
+            y = paragraph(canvas, seed, y)
+
+    assert outline(made(draw)) == [
+        (1, "I. SCOPES OF PUMPS AND SEALS"),
+        (1, "II. TESTS"),
+        (1, "III. VALVES"),
+    ]
+
+
+@pytest.mark.parametrize("font", ["Helvetica-Bold", "Helvetica-Oblique"])
+@pytest.mark.parametrize("numbers", ["1) ", "a) ", "2.1 "])
+@pytest.mark.parametrize("hanging", [False, True])
+def test_a_numbered_title_in_the_row_of_its_text_is_a_heading_but_an_item_is_none(
+    font: str, numbers: str, hanging: bool
+) -> None:
+    title = f"{numbers}Hot Parts:"
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, ["The Manual"], 72, 780, size=16)
+        y = paragraph(canvas, 1, y)
+        canvas.setFont(font, 10)
+        canvas.drawString(72, y, title)
+        canvas.setFont(TEXT, 10)
+        begin = 72 + canvas.stringWidth(title, font, 10)
+        canvas.drawString(begin, y, " they get hot when the pump runs and are")
+        left = 90 if hanging else 72
+        write(canvas, wrapped(prose(5, 60), 10, 430), left, y - 12)
+
+    found = outline(made(draw))
+    assert found == [(1, "The Manual"), *([] if hanging else [(2, title)])]
+
+
 def test_a_numbered_title_goes_on_in_an_indented_row() -> None:
     first, second = "2. What pumps of many kinds need", "on a lattice"
     bold = "Helvetica-Bold"
