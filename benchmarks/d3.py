@@ -1,11 +1,12 @@
-"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls; and how a
-slow model server is kept busy.
+"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls.
 
-python benchmarks/d3.py --oracle                    a scripted model that answers from the gold
-evidence python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with
-name and complete python benchmarks/d3.py --evidence                  without a language
-model, against plain retrieval of paragraphs python benchmarks/d3.py --slow-server               a
-model that takes 0.2 s for every answer
+    python benchmarks/d3.py --oracle
+    python benchmarks/d3.py --llm package.module:name
+    python benchmarks/d3.py --evidence
+
+The first asks a scripted model that answers from the gold evidence, the second any function
+str -> str, or object with name and complete. The third compares D3 without a language model with
+plain retrieval of paragraphs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from benchmarks.d3_scores import (
     stage_table,
     target_lines,
 )
-from benchmarks.d3_server import server_lines
 from benchmarks.d3_systems import (
     BASELINES,
     D3,
@@ -199,7 +199,7 @@ def evidence(names: Sequence[str], embedder: str, questions: int | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the comparison, or time the slow server."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -207,7 +207,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     which.add_argument("--oracle", action="store_true")
     which.add_argument("--llm", metavar="MODULE:NAME")
     which.add_argument("--evidence", action="store_true")
-    which.add_argument("--slow-server", action="store_true")
     parser.add_argument(
         "--set",
         help=f"the question set, default qasper; of --evidence several, default {','.join(SETS)}",
@@ -236,9 +235,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         written(options.output, "d3_evidence", text)
         return
     dataset = sampled(load_or_exit(options.set or "qasper"), None, options.questions)
-    if options.slow_server:
-        written(options.output, "d3_server", "\n".join(server_lines(dataset)) + "\n")
-        return
     llm = oracle_for(dataset) if options.oracle else loaded_model(options.llm)
     cache = Cache(options.cache) if options.cache else None
     asked = partial(compare, cache=cache, max_concurrency=options.max_concurrency)

@@ -1,17 +1,12 @@
-"""A scripted language model that answers from the gold evidence, and one that answers slowly."""
+"""A scripted language model that answers from the gold evidence."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.datasets import Dataset, Question
-from structrag.model_calls.requests import LanguageModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.evidence import short_forms
@@ -22,9 +17,7 @@ from structrag.retrieval.multihop.answering import UNANSWERABLE
 from structrag.retrieval.multihop.hops import NEXT_PROMPT
 
 SHOWN = 160  # characters by which a paragraph is known in a prompt
-_QUESTION = re.compile(
-    r"^Question:\s(.*?)(?: \(\d+\))?$", re.MULTILINE
-)  # a number that tells repetitions apart is left out
+_QUESTION = re.compile(r"^Question:\s(.*)$", re.MULTILINE)
 _OUTLINE, _NAMES = IDS_PROMPT[:30], NAMES_PROMPT[:26]
 _ITEM = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _NAME = re.compile(r"^\* Section: (.*)$", re.MULTILINE)
@@ -144,51 +137,6 @@ class Oracle:
                 each for each in shown[first:] + shown[:first] if each not in found
             ][: self.extra]
         return found
-
-
-class SlowServer:
-    """A model that takes `delay` seconds for every answer; counts its calls and those open at once.
-
-    What it answers another model says, once for each prompt: run the questions without delay
-    before, and only waiting is left.
-    """
-
-    def __init__(self, model: LanguageModel, delay: float) -> None:
-        self.model = model
-        self.name = f"slow {model.name}"
-        self.delay = delay
-        self.known: dict[str, str] = {}
-        self.calls = self.open = self.most = 0
-        self._lock = threading.Lock()
-
-    def complete(self, prompt: str) -> str:
-        """The answer, after sleeping."""
-        with self._counted():
-            time.sleep(self.delay)
-            return self._said(prompt)
-
-    async def acomplete(self, prompt: str) -> str:
-        """The answer, after sleeping on the event loop."""
-        with self._counted():
-            await asyncio.sleep(self.delay)
-            return self._said(prompt)
-
-    def _said(self, prompt: str) -> str:
-        if prompt not in self.known:
-            self.known[prompt] = self.model.complete(prompt)
-        return self.known[prompt]
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._lock:
-            self.calls += 1
-            self.open += 1
-            self.most = max(self.most, self.open)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.open -= 1
 
 
 def paragraph_splitter(preset: str) -> ParagraphSplitter:

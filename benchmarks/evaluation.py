@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import freshness
+from benchmarks import freshness, pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -78,7 +78,6 @@ RESULTS_IN_ORDER = (
     Result(
         "D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"
     ),
-    Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
     Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
     Result(
@@ -151,6 +150,8 @@ _EVIDENCE = ("evidence.md", "Mean over the sets")
 _CHUNKS = ("methods.md", "Recall within 1,000 tokens, vectors and BM25")
 _ADDED = ("evidence.md", "What matching tokens adds")
 _MANUALS = ("hiqa.md", "boards: 60 manuals")
+_QUALITY = ("quality.md", "Average over the sets")
+_CHOICES = ("quality_choices.md", "What the defaults rest on")
 _ROWS = {
     "evidence": "**EvidenceRetriever**",
     "untokened": "EvidenceRetriever, tokens not matched",
@@ -178,6 +179,16 @@ FIGURES = {
     "boards_none": (*_MANUALS, "none | dense", 2),
     "boards_peer": (*_MANUALS, "path | LangChain EnsembleRetriever", 2),
     "boards_gain": (*_MANUALS, "path | LangChain EnsembleRetriever", 5),
+    "all_both": (*_QUALITY, "content-aware 300, path | all | both", 6),
+    "all_dense": (*_QUALITY, "content-aware 300, path | all | dense", 6),
+    "all_bm25": (*_QUALITY, "content-aware 300, path | all | BM25", 6),
+    "raw_both": (*_QUALITY, "content-aware 300, path | raw | both", 6),
+    "all_no_path": (*_QUALITY, "content-aware 300, no path | all | both", 6),
+    "limit_300": (*_CHOICES, "300, both", 7),
+    "limit_512": (*_CHOICES, "512, both", 7),
+    "limit_none": (*_CHOICES, "None, both", 7),
+    "half_bm25": (*_CHOICES, "minmax, BM25 at half weight", 7),
+    "double_raw": (*_CHOICES, "minmax, raw at double weight", 7),
     "path_alone": ("add_context.md", "its own document, within 1,000", "difference", 8),
     "path_pooled": ("add_context.md", "of its set, within 1,000", "difference", 8),
     "stems_bm25": ("stems.md", "Stems in BM25", "BM25", 3),
@@ -206,7 +217,12 @@ def page() -> str:
             if commit:
                 marked = f"{link} (measured at commit {commit}, before later changes)"
                 template = template.replace(link, marked)
-    page = template.format(**figures, boards_n=questions(), results="\n".join(rows))
+    page = template.format(
+        **figures,
+        boards_n=questions(),
+        evidence_n=pictures.questions("evidence.md"),
+        results="\n".join(rows),
+    )
     return page.replace("(results:", f"({SOURCE}/")
 
 

@@ -1,5 +1,4 @@
-"""The D3 comparison on a made-up set: an oracle that sees only what is shown, figures that add up,
-the slow server."""
+"""The D3 comparison on a made-up set: an oracle that sees what is shown, figures that add up."""
 
 from __future__ import annotations
 

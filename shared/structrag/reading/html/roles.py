@@ -45,7 +45,7 @@ class _TableRole:
     names: Counter[str] = field(default_factory=Counter)
     cell: _Cell | None = None
     has_code: bool = False
-    has_numbers: bool = False
+    has_numbers: bool = False  # or says of its cells that they are lines of code
     others: int = 0  # cells that hold neither code nor numbers alone
     is_layout: bool = False
     has_headings: bool = False  # several in one cell
@@ -109,6 +109,7 @@ def _take(source: str, table: _TableRole, place: int, token: Token) -> None:
             table.cells = 0
         if kind == START and name in ("td", "th"):
             is_code = bool(_CODE_CLASS.search(source, start, end))
+            table.has_numbers |= is_code
             table.cell = _Cell(place, is_code=is_code)
     elif kind == TEXT:
         if cell is None:
