@@ -76,7 +76,8 @@ def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
 
     A table of layout (its role says so, a cell holds headings with text below them, or it is one
     column with headings, and it is no grid of such cells) becomes blocks. A table of numbered lines
-    of code becomes `pre`, without the numbers. An element of the role "heading" becomes `h1` to `h6` by its `aria-level`.
+    of code becomes `pre`, without the numbers. An element of the role "heading" becomes `h1` to
+    `h6` by its `aria-level`.
     """
     if not _NEEDED.search(source):
         return tokens
