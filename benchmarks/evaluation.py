@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import freshness
+from benchmarks import freshness, pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -224,7 +224,12 @@ def page() -> str:
             if commit:
                 marked = f"{link} (measured at commit {commit}, before later changes)"
                 template = template.replace(link, marked)
-    page = template.format(**figures, boards_n=questions(), results="\n".join(rows))
+    page = template.format(
+        **figures,
+        boards_n=questions(),
+        evidence_n=pictures.questions("evidence.md"),
+        results="\n".join(rows),
+    )
     return page.replace("(results:", f"({SOURCE}/")
 
 

@@ -44,7 +44,7 @@ class SentenceTransformerEmbedder:
             is downloaded.
         query_prompt, document_prompt: Prefixes of queries and documents ("query: " and "passage: "
             for E5); None: the model's own prompts named "query" and "document" or "passage", if it
-            has them.
+            has them, else its default one.
         name: For cache keys; default: the model's name or folder name with the prompts, its
             backend, the type of its numbers and a digest of the weights (`weights_label`), so that
             a rounded, quantised or fine-tuned copy of the model has another name.
@@ -133,8 +133,8 @@ class SentenceTransformerEmbedder:
             "show_progress_bar": False,
             "convert_to_numpy": True,
         }
-        if prompt:
-            options["prompt"] = prompt
+        if prompt or getattr(self.model, "default_prompt_name", None):
+            options["prompt"] = prompt  # an empty one keeps the default away
         return self.model.encode(list(map(without_lone_surrogates, texts)), **options)
 
     @property
@@ -275,10 +275,18 @@ def model_label(model: Any) -> str:
 
 
 def _prompts_of(model: Any) -> tuple[str, str]:
-    """The model's own prompts for queries and documents, or ""."""
+    """The model's own prompts for queries and documents, or "".
+
+    What has none of its own gets the model's default, unless that is meant for the other.
+    """
     prompts = getattr(model, "prompts", None) or {}
-    document_prompt = prompts.get("document") or prompts.get("passage")
-    return prompts.get("query") or "", document_prompt or ""
+    default = getattr(model, "default_prompt_name", None)
+    kinds = (("query",), ("document", "passage", "corpus", "text"))
+    found = []
+    for own, others in (kinds, kinds[::-1]):
+        names = own if default in others else (*own, default)
+        found.append(next(filter(None, map(prompts.get, names)), ""))
+    return found[0], found[1]
 
 
 @lru_cache(maxsize=2)

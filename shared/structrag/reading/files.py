@@ -64,7 +64,9 @@ MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 # Of code that people call documents: without a suffix, its comments look like headings.
 _CODE_NAMES = re.compile(
-    r"(?:docker|make|rake|gem|vagrant|jenkins|proc|pip)file\b.*", re.I
+    r"(?:.*[^a-z])?(?:docker|container|make|rake|gem|vagrant|jenkins|proc|pip|just|brew|caddy|snake"
+    r"|tilt)file\b.*|\..+",
+    re.I,
 )
 _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
 # XML of another kind: a declaration or document type, and no page behind it.
@@ -96,6 +98,7 @@ _RST_SIGN = re.compile(
     r"|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$",
     re.MULTILINE,
 )
+_HEADING_BEHIND_BLANK = re.compile(r"(?:\A|\n[ \t]*\n)#{1,6}[ \t]+\S")
 _CODE_FENCE = re.compile(r"^(`{3,}).*?(?:^\1`*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _ATX_MARK = re.compile(r"(#{1,6})[ \t]+\S")
 _SAMPLE = 200_000  # characters looked at to tell the format
@@ -408,7 +411,8 @@ def format_of_file(name: str, text: str) -> str:
         'python'
 
     Markdown and HTML are believed by their suffixes. A text file is Markdown where it has headings
-    as Markdown has them: two or more, each between blank lines. A file of another suffix may be
+    as Markdown has them: two or more, each between blank lines; so is one of reStructuredText
+    without its own. A file of another suffix may be
     code, whose comments look like headings: it is text unless it is a page or such Markdown with
     headings of two levels. What comes from a PDF, an Office file or an address, and what has no
     suffix, is detected from the text alone.
@@ -418,8 +422,11 @@ def format_of_file(name: str, text: str) -> str:
     if known in ("markdown", "html"):
         return known
     registered = by_suffix(suffix)
+    sample = text[:_SAMPLE]
     if registered and registered.is_markup:
-        return "html" if _starts_like_html(text[:_SAMPLE]) else registered.name
+        if registered.name == "rst" and _has_free_headings(sample, True):
+            return "rst" if _RST_SIGN.search(sample) else "markdown"
+        return "html" if _starts_like_html(sample) else registered.name
     is_code_name = bool(_CODE_NAMES.fullmatch(Path(name).name))
     by_others = (
         suffix == PDF_SUFFIX
@@ -429,10 +436,19 @@ def format_of_file(name: str, text: str) -> str:
     )
     if not known and (by_others or not (suffix or is_code_name)):
         return detect_format(text)
-    sample = text[:_SAMPLE]
     if not known and _starts_like_html(sample):
         return "html"
-    return "markdown" if _has_free_headings(sample, bool(known)) else "text"
+    is_markdown = _has_free_headings(sample, bool(known)) or (
+        bool(known) and _has_other_signs(sample)
+    )
+    return "markdown" if is_markdown else "text"
+
+
+def _has_other_signs(text: str) -> bool:
+    """Whether there are headings behind blank lines, and a fence or a link as well."""
+    bare = _CODE_FENCE.sub("```", text)
+    headings = zip(range(2), _HEADING_BEHIND_BLANK.finditer(bare), strict=False)
+    return len(list(headings)) == 2 and ("```" in bare or "](" in bare)
 
 
 def _has_free_headings(text: str, one_level: bool) -> bool:

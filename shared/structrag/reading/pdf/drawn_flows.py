@@ -18,6 +18,8 @@ _LEAST_WIDTH = (
 _GOING_ON = 0.3  # of a flow's lines must go on from the one above
 _MOST_BOXES = 12  # on a page; more are no boxes
 _MOST_PARTS = 3  # of a box
+_LONGEST_BOX = 20  # lines
+_TITLE = 1.08  # times the size of the text
 _NARROW = 0.6  # of the width of the text beside it
 
 
@@ -168,3 +170,34 @@ def _is_box(box: Sequence[Line], placed: Sequence[Line], i: int) -> bool:
         return top >= min(line.top for line in column) - above.size
     is_narrow = right - left <= _NARROW * (column_right - column_left)
     return is_narrow and abs(top - below.top) <= 2 * below.size
+
+
+def with_box(left: Sequence[Line], right: Sequence[Line]) -> list[Line] | None:
+    """Two columns, the narrow and short one as a box: before the title that follows below it. None
+    if it is no box, or no title follows."""
+    text, box = (left, right) if len(right) < len(left) else (right, left)
+    if not box or 2 * len(box) > len(text) or box[0].text[:1].islower():
+        return None
+    (text_left, text_right), (box_left, box_right) = _sides(text), _sides(box)
+    if box_right - box_left > _NARROW * (text_right - text_left):
+        return None
+    if any(b.top - a.top > 2.5 * a.size for a, b in pairwise(box)):
+        return None
+    size, bottom = median(line.size for line in text), max(line.bottom for line in box)
+    few = 2 * sum(line.bold for line in text) < len(text)
+    for i, line in enumerate(text):
+        is_title = line.size > _TITLE * size or (few and line.bold)
+        if is_title and line.top > bottom:
+            return [*text[:i], *box, *text[i:]]
+    return None
+
+
+def with_last_box(drawn: Sequence[Line]) -> list[Line]:
+    """Lines in the order of the file, with a box at the side that is drawn last in its place."""
+    placed = None
+    for count in range(2, min(_LONGEST_BOX, len(drawn) // 3) + 1):
+        text, box = drawn[:-count], drawn[-count:]
+        (text_left, text_right), (left, right) = _sides(text), _sides(box)
+        if left >= text_right + box[0].size or right <= text_left - box[0].size:
+            placed = with_box(text, box)
+    return placed or list(drawn)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise, zip_longest
 from statistics import median
@@ -206,7 +206,8 @@ def _only_row(part: _Part) -> Row | None:
 def _rows_and_tables(
     lines: Sequence[Line], page: int, has_code: bool
 ) -> Iterator[_Part]:
-    rows = list(with_run_in_titles(_with_side_heads(list(rows_of(lines, page)))))
+    rows = _with_side_heads(_with_numbers_at_left(list(rows_of(lines, page))))
+    rows = list(with_run_in_titles(rows))
     for is_code, group in groupby(rows, lambda row: has_code and row.mono):
         block = list(group)
         if is_code and (len(block) > 1 or len(block[0].cells) == 1):
@@ -228,6 +229,32 @@ def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
             yield _Loose(tuple(rows[start:end]))
         done = end
     yield from rows[done:]
+
+
+def _with_numbers_at_left(rows: Sequence[Row]) -> list[Row]:
+    """Rows, with the numbers of paragraphs in the right margin as if they stood in the left one."""
+    others = [row.right for row in rows if not _has_number_at_right(row)]
+    numbers = [int(row.cells[-1].text) for row in rows if _has_number_at_right(row)]
+    count = all(b == a + 1 for a, b in pairwise(numbers))
+    if len(numbers) < 2 or not count or len(others) < len(numbers):
+        return list(rows)
+    edge, left = max(others), min(row.left for row in rows)
+    moved: list[Row] = []
+    for row in rows:
+        *text, number = row.cells
+        if _has_number_at_right(row) and number.left > edge:
+            width = number.right - number.left
+            number = replace(number, left=left - 2 * width, right=left - width)
+            moved.append(row_of([number, *text], row.page))
+        else:
+            moved.append(row)
+    return moved
+
+
+def _has_number_at_right(row: Row) -> bool:
+    *text, number = row.cells
+    is_apart = text and number.left - text[-1].right > row.size
+    return bool(is_apart) and number.text.isdecimal() and len(number.text) < 5
 
 
 def _with_side_heads(rows: Sequence[Row]) -> list[Row]:

@@ -162,12 +162,13 @@ def _continues(
         return False
     if not upright:
         return not piece.ended
-    size = max(piece.style.size, next(iter(run.sizes)))
+    sizes = piece.style.size, next(iter(run.sizes))
+    size = max(sizes)
     if abs(baseline - run.baseline) > 0.45 * size:
         return False
     last_left, last_right = run.last
     gap = max(left - last_right, last_left - right)
-    near = -_MOST_OVERLAP * size <= gap <= GAP * size
+    near = -_MOST_OVERLAP * size <= gap <= GAP * min(sizes)
     return near and not _ruled(grids, last_right, left, baseline)
 
 

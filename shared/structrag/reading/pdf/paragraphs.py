@@ -164,14 +164,29 @@ def _is_apart(
         return True
     if ended and (_look(above) != _look(row) or _END.search(above.text)):
         return True
-    if len(current.rows) == 1 and (
-        _is_centred_title(above, row) or _is_numbered_title(above, row)
-    ):
-        return True
+    if len(current.rows) == 1:
+        stands_apart = ended and _stands_apart(rows, i - 1, spacing)
+        if (
+            stands_apart
+            or _is_centred_title(above, row)
+            or _is_numbered_title(above, row)
+        ):
+            return True
     if _hangs(current, row) and not ended:
         return False
     centred = abs(row.left + row.right - above.left - above.right) <= 4
     return not centred and _is_indented(current, row, ended)
+
+
+def _stands_apart(rows: Sequence[Row], i: int, spacing: Spacing) -> bool:
+    """Whether row i, below a wider space, may be the numbered title of the text below it."""
+    row = rows[i]
+    number = _NUMBER.match(row.text)
+    if not number or not row.text[number.end()].isupper() or row.text[-1] in ".,;:":
+        return False
+    above = rows[i - 1] if i and rows[i - 1].page == row.page else None
+    step = row.top - above.top if above else 0.0
+    return not 0 < step < 1.2 * spacing.of(row.size)
 
 
 def _are_capitals_of_one_title(above: Row, row: Row) -> bool:

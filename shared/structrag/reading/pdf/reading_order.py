@@ -9,10 +9,20 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
-from structrag.reading.pdf.drawn_flows import in_flows
+from structrag.reading.pdf.drawn_flows import (
+    in_flows,
+    with_box,
+    with_last_box,
+)
 from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
-from structrag.reading.pdf.wrapped_tables import SENTENCE_END, wrapped_tables
+from structrag.reading.pdf.wrapped_tables import (
+    SENTENCE_END,
+    is_level,
+    level_rows,
+    middle_of,
+    wrapped_tables,
+)
 
 _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
@@ -62,9 +72,9 @@ def reading_order(
             and _jumps(_between_margins(in_file)) < _jumps(_between_margins(by_place))
             and _coherence(as_drawn) >= _coherence(ordered)
         ):
-            ordered = as_drawn
+            ordered = with_last_box(as_drawn)
         elif not tables and not right_to_left:
-            ordered = in_flows(ordered)
+            ordered = with_last_box(in_flows(ordered))
     return ordered + turned, tables
 
 
@@ -84,7 +94,7 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
         return False
     if median(_words(line.text) for line in alternate) >= _LEAST_WORDS:
         return True
-    rows = _rows(placed)  # the cells of a table are level
+    rows = level_rows(placed)  # the cells of a table are level
     parted = sum(any(not _is_near(*pair) for pair in pairwise(row)) for row in rows)
     return 2 * parted < len(rows)
 
@@ -95,13 +105,13 @@ def _jumps(lines: Sequence[Line]) -> int:
 
 def _between_margins(items: Sequence[Line]) -> list[Line]:
     """The items but for the highest and the lowest, a running head and a page number."""
-    ends = min(items, key=_middle), max(items, key=_middle)
+    ends = min(items, key=middle_of), max(items, key=middle_of)
     return [item for item in items if item not in ends]
 
 
 def _is_near(above: Line, below: Line) -> bool:
     """Whether a line follows another at once: on its row, or in its column below."""
-    if _is_level(below, above):
+    if is_level(below, above):
         return below.left - above.right < 1.5 * above.size
     indent = _INDENT * above.size  # the mark of an item stands to the left of its text
     overlaps = below.left < above.right and below.right > above.left - indent
@@ -165,7 +175,7 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
     """By columns where a gutter divides the lines, else by rows."""
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
-        return in_rows(lines)
+        return inlevel_rows(lines)
     sides = _Sides(lines, gutter)
     across: list[Line] = []
     rest: list[Line] = []
@@ -176,10 +186,10 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
             rest.append(line)
     across.sort(key=lambda line: line.top)
     # Each of the rest stands above the first border whose middle is below its own.
-    middles = list(accumulate(map(_middle, across), max))
+    middles = list(accumulate(map(middle_of, across), max))
     parts: list[list[Line]] = [[] for _ in range(len(across) + 1)]
     for line in rest:
-        parts[bisect_right(middles, _middle(line))].append(line)
+        parts[bisect_right(middles, middle_of(line))].append(line)
     ordered: list[Line] = []
     for above, border in zip(parts, across, strict=False):
         ordered += [*_in_columns(above, gutter, depth), border]
@@ -190,7 +200,8 @@ def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
     """What is left of the gutter, then what is right of it."""
     left = [line for line in lines if _centre(line) < gutter]
     right = [line for line in lines if _centre(line) >= gutter]
-    return _ordered(left, depth + 1) + _ordered(right, depth + 1)
+    columns = _ordered(left, depth + 1), _ordered(right, depth + 1)
+    return with_box(*columns) or columns[0] + columns[1]
 
 
 class _Sides:
@@ -231,28 +242,9 @@ def _centre(line: Line) -> float:
     return (line.left + line.right) / 2
 
 
-def _middle(line: Line) -> float:
-    return (line.top + line.bottom) / 2
-
-
-def in_rows(lines: Sequence[Line]) -> list[Line]:
+def inlevel_rows(lines: Sequence[Line]) -> list[Line]:
     """Top to bottom, and left to right on one row."""
-    return [line for row in _rows(lines) for line in row]
-
-
-def _rows(lines: Sequence[Line]) -> list[list[Line]]:
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: (_middle(line), line.left)):
-        if rows and _is_level(line, rows[-1][0]):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.left) for row in rows]
-
-
-def _is_level(line: Line, above: Line) -> bool:
-    """Whether a line stands on the row of an earlier one."""
-    return _middle(line) - _middle(above) <= 0.35 * max(1.0, min(line.size, above.size))
+    return [line for row in level_rows(lines) for line in row]
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -325,7 +317,7 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
     """Between lines across the gutter there are four rows or more. Wide spaces of justified rows
     meet by chance in fewer."""
     across = []
-    for row in _rows(lines):
+    for row in level_rows(lines):
         sides = _Sides(row, gutter)
         across.append(any(map(sides.divided_by, row)))
     parts = [divided for divided, _ in groupby(across)].count(False)
@@ -335,7 +327,7 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
 def _reads_like_column(lines: Sequence[Line]) -> bool:
     """Rows of text that fill the width. Wide spaces in justified rows part lines, so rows are
     looked at, not lines."""
-    rows = _rows(lines)
+    rows = level_rows(lines)
     if len(rows) < _LEAST_LINES:
         return False
     width = max(line.right for line in lines) - min(line.left for line in lines)

@@ -14,6 +14,10 @@ from structrag.reading.pdf.pages import Grid, Line
 
 _LEAST_ROWS = 3
 _MOST_LINES = 4  # times the columns: in the longest cells of most rows
+_MOST_WORDS = 3  # of a typical cell in the first column where no blank parts the rows
+_FEW_WORDS = 2.5
+_ALIGNED = 3.0  # points by which the lines of a column may begin elsewhere
+_MOST_TRIED = 40  # rows: of more that are no table, no later ones are tried
 _COLUMN_GAP = 6.0  # points between two columns
 _APART = 1.25  # times the usual distance of lines: a row of the table begins
 _FAR = 2.0  # of the font size: a wider blank ends the table
@@ -28,6 +32,7 @@ Columns = list[tuple[float, float]]  # left and right edges
 def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
     """Where upright lines stand in rows and columns with blanks between, as grids.
 
+    Either there are blanks between its rows, or only cells behind the first column go on below.
     Such a table has three rows or more, four if it has two columns, at least two of them with a
     cell of several lines. The
     cells of a row begin at one height, and sentences do not go on from cell to cell below.
@@ -40,10 +45,90 @@ def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
         rows = bands[start:end]
         if _is_table(rows, columns):
             grids.append(_grid(rows, columns))
-        else:
+        elif end - start <= _MOST_TRIED:
             end = start + 1
         start = end
+    return grids or _hanging_tables(lines)
+
+
+def _hanging_tables(lines: Sequence[Line]) -> list[Grid]:
+    """Tables of single words in the first column, and no blank between rows."""
+    rows = level_rows(lines)
+    grids: list[Grid] = []
+    start = 0
+    while start < len(rows):
+        end, records = _records(rows, start)
+        around = [*rows[max(0, start - 1) : start], *rows[end : end + 1]]
+        if _is_hanging(records, end - start) and not _is_amid(records, around):
+            grids.append(_grid(records, _columns_of(records)))
+        start = end
     return grids
+
+
+def _records(rows: Sequence[Band], start: int) -> tuple[int, list[Band]]:
+    """Rows of a table from `start` on, and where they end. A row without a cell in the first column
+    goes on with the one above."""
+    lefts = [line.left for line in rows[start]]
+    records: list[Band] = [list(rows[start])]
+    end = start + 1
+    while end < len(rows) and len(lefts) > 1:
+        row, above = rows[end], rows[end - 1]
+        places = [
+            k
+            for line in row
+            for k, x in enumerate(lefts)
+            if abs(line.left - x) <= _ALIGNED
+        ]
+        step = row[0].top - above[0].top
+        if len(places) != len(row) or places == [0] or step > 2 * above[0].size:
+            break
+        if places[0] == 0:
+            records.append(list(row))
+        else:
+            records[-1] += row
+        end += 1
+    return end, records
+
+
+def _is_amid(records: Sequence[Band], around: Sequence[Band]) -> bool:
+    """Whether a column of text beside a table is taken for one of its own: it goes on above or
+    below."""
+    columns = _columns_of(records)
+    lefts = [left for left, _ in columns[1:]]
+    ends = records[0][0].top, records[-1][-1].top
+    return _goes_on(records, columns) or any(
+        abs(line.left - left) <= _ALIGNED
+        and min(abs(line.top - end) for end in ends) < 3 * line.size
+        for row in around
+        for line in row
+        for left in lefts
+    )
+
+
+def _is_hanging(records: Sequence[Band], rows: int) -> bool:
+    if len(records) < _LEAST_ROWS or rows - len(records) < 2:
+        return False
+    firsts = [record[0] for record in records]
+    words = median(len(line.text.split()) for line in firsts)
+    names = sum(
+        line.text[:1].isalpha() and line.text[-1] not in ".:)" for line in firsts
+    )
+    columns = _columns_of(records)
+    marked = len(columns) == 2 and all(
+        _is_beside([r[0]], [r[1]]) for r in records if r[1:]
+    )
+    cells = (cell for record in records for cell in _cells(record, columns))
+    return (
+        words <= _MOST_WORDS
+        and names >= 0.8 * len(firsts)
+        and len(columns) == len({round(line.left / 4) for line in records[0]})
+        and not marked
+        and not any(map(_is_no_cell, cells))
+    )
+
+
+def _columns_of(records: Sequence[Band]) -> Columns:
+    return _columns((line.left, line.right) for record in records for line in record)
 
 
 def _bands(lines: Sequence[Line]) -> list[Band]:
@@ -122,15 +207,12 @@ def _is_table(rows: Sequence[Band], columns: Columns) -> bool:
     cells = [_cells(row, columns) for row in rows]
     if any(map(_is_no_cell, (cell for row in cells for cell in row))):
         return False
-    if len(columns) == 2 and all(
-        len(row) < 2 or not any(map(str.isalpha, row[0][0].text + row[0][-1].text))
-        for row in cells
-    ):
-        return False  # paragraphs with numbers in the margin
+    if len(columns) == 2 and all(len(row) < 2 or _is_beside(*row) for row in cells):
+        return False
     wrapped = [
         row for row in cells if any(cell[-1].top > cell[0].bottom - 1 for cell in row)
     ]
-    stacked = [row for row in wrapped if len(set(map(len, row))) == 1]
+    stacked = [row for row in wrapped if _is_stack(row)]
     most = sorted(max(map(len, row)) for row in cells)[len(cells) * 3 // 4]
     return (
         len(wrapped) > max(1, len(rows) / 4)
@@ -138,6 +220,21 @@ def _is_table(rows: Sequence[Band], columns: Columns) -> bool:
         and most <= _MOST_LINES * len(columns)
         and not _goes_on(rows, columns)
     )
+
+
+def _is_stack(row: Sequence[Band]) -> bool:
+    """Whether all cells of a row have as many lines, of a word or two: rows themselves."""
+    words = [len(line.text.split()) for cell in row for line in cell]
+    return len(set(map(len, row))) == 1 and sum(words) < _FEW_WORDS * len(words)
+
+
+def _is_beside(first: Band, second: Band) -> bool:
+    """Whether it is a number in the margin, or a title at the side of a text."""
+    if not any(map(str.isalpha, first[0].text + first[-1].text)):
+        return True
+    look, other = first[0], second[0]
+    is_marked = look.bold or look.italic
+    return is_marked and (look.bold, look.italic) != (other.bold, other.italic)
 
 
 def _is_no_cell(cell: Band) -> bool:
@@ -178,3 +275,24 @@ def _grid(rows: Sequence[Band], columns: Columns) -> Grid:
             bottoms[-1],
         ),
     )
+
+
+def level_rows(lines: Sequence[Line]) -> list[list[Line]]:
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (middle_of(line), line.left)):
+        if rows and is_level(line, rows[-1][0]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.left) for row in rows]
+
+
+def is_level(line: Line, above: Line) -> bool:
+    """Whether a line stands on the row of an earlier one."""
+    return middle_of(line) - middle_of(above) <= 0.35 * max(
+        1.0, min(line.size, above.size)
+    )
+
+
+def middle_of(line: Line) -> float:
+    return (line.top + line.bottom) / 2

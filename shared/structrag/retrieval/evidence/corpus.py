@@ -179,7 +179,7 @@ class Pool:
         best = np.full((len(units), len(queries)), _NO_MATCH, dtype=np.float32)
         filled = np.flatnonzero(sizes)
         if len(filled):
-            scores = products(kept, queries @ quantiser.axes, quantiser.bits)
+            scores = products(kept, queries, quantiser)
             starts = running_totals(sizes[filled])[:-1]
             best[filled] = np.maximum.reduceat(scores, starts, axis=0)
         return best

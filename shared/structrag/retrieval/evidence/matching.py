@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import regex
@@ -12,7 +12,7 @@ from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, Toke
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.pieces import StoredDocument
-from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.text.arrays import Array, IntArray
 from structrag.text.folding import UNSEEN
@@ -39,7 +39,7 @@ class WordMatch:
     # The word of the document that matches best, in characters; equal ends: none.
     start: int
     end: int
-    # Cosine of tokens; without token vectors 1 for the same stem, else 0.
+    # Cosine of tokens, seen from their mean; without token vectors 1 for the same stem, else 0.
     similarity: float
 
 
@@ -120,6 +120,7 @@ def explain_flow(
     pool: Pool,
     ranking: Ranking,
     encoder: TokenEncoder | None,
+    quantiser: Quantiser | None,
     language: str,
 ) -> Flow[list[tuple[SentenceMatch, ...]]]:
     """The sentences of each hit with the question's words they match. The encoder reads the
@@ -134,6 +135,11 @@ def explain_flow(
             EmbedTokens((query,), encoder, query=True),
             EmbedTokens(tuple(texts), encoder),
         ]
+        if quantiser is not None:
+            asked, *read = (
+                replace(of, vectors=quantiser.rests(of.vectors))
+                for of in (asked, *read)
+            )
         tokens = dict(zip(texts, read, strict=True))
     explained = []
     for hit, of_hit in zip(hits, pieces, strict=True):

@@ -29,7 +29,7 @@ from structrag.retrieval.evidence.record import (
 from structrag.text.arrays import evenly, running_totals
 
 KIND = "evidence"
-AXES, BITS = "token_axes", "token_bits"  # of the quantiser
+AXES, BITS, MEAN = "token_axes", "token_bits", "token_mean"  # of the quantiser
 FOUND = 100  # pieces in which a question is answered, and those beside them
 SAMPLED = 16  # pieces that show what is usual
 _SAMPLES = 64  # conditions whose samples are remembered
@@ -50,11 +50,15 @@ class EvidenceLevel(SearchedLevel):
     def quantiser(self) -> Quantiser | None:
         """Of the token vectors; fitted when the first came, and saved."""
         shared = self.store.shared
-        return Quantiser(shared[AXES], shared[BITS]) if AXES in shared else None
+        if AXES not in shared:
+            return None
+        return Quantiser(shared[AXES], shared[BITS], shared[MEAN])
 
     @quantiser.setter
     def quantiser(self, quantiser: Quantiser) -> None:
-        self.store.shared.update({BITS: quantiser.bits, AXES: quantiser.axes})
+        self.store.shared.update(
+            {BITS: quantiser.bits, MEAN: quantiser.mean, AXES: quantiser.axes}
+        )
 
     def reader(self, snapshot: Any = None) -> Any:
         """The pieces as they are now, untouched by later changes."""

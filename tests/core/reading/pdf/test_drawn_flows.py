@@ -14,7 +14,12 @@ from structrag.reading.pdf.reader import read_pdf
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
 
-WARNING = ["Never open the lid while the", "pump is running and hot, nor", "touch it."]
+WARNING = [
+    "Warning",
+    "Never open the lid while the",
+    "pump is running and hot, nor",
+    "touch it.",
+]
 
 
 @pytest.mark.parametrize("columns", [2, 3])
@@ -34,7 +39,7 @@ def test_columns_of_two_rows_do_not_alternate(columns: int) -> None:
     assert all(" ".join(lines) in text for lines in texts)
 
 
-@pytest.mark.parametrize("drawn", ["behind its section's text", "before it"])
+@pytest.mark.parametrize("drawn", ["behind its section's text", "before it", "last"])
 @pytest.mark.parametrize("box_left", [390, 60])
 def test_a_box_at_the_side_is_in_the_section_it_stands_beside(
     drawn: str, box_left: int, tmp_path: Any
@@ -42,15 +47,18 @@ def test_a_box_at_the_side_is_in_the_section_it_stands_beside(
     text_left = 60 if box_left > 60 else 230
 
     def draw(canvas: Any) -> None:
-        y = 780.0
+        y = last = 780.0
         for title, seed in (("Scope", 1), ("Cleaning", 2), ("Storage", 3)):
             y = write(canvas, [title], text_left, y, 15, "Helvetica-Bold") - 8
             top, has_box = y, title == "Cleaning"
             if has_box and drawn == "before it":
                 write(canvas, WARNING, box_left, top, 9)
             y = write(canvas, wrapped(prose(seed, 70), 10, 310), text_left, y) - 12
-            if has_box and drawn != "before it":
+            if has_box and drawn == "behind its section's text":
                 write(canvas, WARNING, box_left, top, 9)
+            last = top if has_box else last
+        if drawn == "last":
+            write(canvas, WARNING, box_left, last, 9)
 
     file = tmp_path / "manual.pdf"
     file.write_bytes(made(draw))
