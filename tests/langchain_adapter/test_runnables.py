@@ -243,7 +243,7 @@ def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -
         chain = Chat(model="a") | RunnableLambda(lambda message: answer)
         return Runner(llm=LangChainModel(chain, **options), cache=cache).run(_ask())
 
-    with pytest.warns(UserWarning, match="cache keeps nothing of the llm"):
+    with pytest.warns(UserWarning, match="cache cannot keep answers of the llm"):
         assert [ask("one"), ask("two")] == ["one", "two"]
     assert [ask("one", name="mine"), ask("two", name="mine")] == ["one", "one"]
     one = LangChainModel(RunnableLambda(echo))
