@@ -107,9 +107,9 @@ REFUSED = {
     "gives int": RunnableLambda(gives_number),
     "gives list": InMemoryVectorStore(EMBEDDING).as_retriever(),
     "gives ": PromptTemplate.from_template("{q}"),
-    r"places \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
-    r"places \[\]": PromptTemplate.from_template("text") | GOOD,
-    r"places \['history'\]": ChatPromptTemplate.from_messages(
+    r"placeholders \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
+    r"placeholders \[\]": PromptTemplate.from_template("text") | GOOD,
+    r"placeholders \['history'\]": ChatPromptTemplate.from_messages(
         [MessagesPlaceholder("history")]
     )
     | GOOD,
