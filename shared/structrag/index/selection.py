@@ -97,6 +97,13 @@ def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
     return rows
 
 
+def even_places(n_rows: int, n: int) -> NDArray[np.int64]:
+    """The places of at most `n` of so many rows, at even distances."""
+    places = np.linspace(0, n_rows - 1, min(n, n_rows)).round()
+    chosen: NDArray[np.int64] = places.astype(np.int64)
+    return chosen
+
+
 def as_list(value: Any) -> list[Any]:
     """The values that a condition allows."""
     return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]

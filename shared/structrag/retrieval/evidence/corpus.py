@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.index.selection import even_places
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
 from structrag.retrieval.evidence.record import (
     Packed,
@@ -262,6 +263,5 @@ class Corpus:
 
 def best_of_sample(sampled: NDArray[Any], n: int) -> IntArray:
     """At most `n` of some atoms, at even distances."""
-    places = np.linspace(0, len(sampled) - 1, min(n, len(sampled)))
-    chosen: IntArray = sampled[places.round().astype(np.int64)]
+    chosen: IntArray = sampled[even_places(len(sampled), n)]
     return chosen

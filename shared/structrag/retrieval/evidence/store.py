@@ -318,11 +318,9 @@ class EvidenceLevel(SearchedLevel):
             self._samples = reader, OrderedDict()
         samples = self._samples[1]
         if key not in samples:
-            rows = reader.first_rows(reader.select(where), len(reader))
-            places = np.linspace(0, len(rows) - 1, min(SAMPLED, len(rows))).round()
-            chosen = [rows[int(place)] for place in places]
+            n_rows, chosen = reader.sampled_rows(reader.select(where), SAMPLED)
             pieces = _with_beside(reader, chosen)
-            samples[key] = _Sample(len(rows), frozenset(chosen), pieces)
+            samples[key] = _Sample(n_rows, frozenset(chosen), pieces)
         sample = samples[key] if key else samples.pop(key)
         while len(samples) > _SAMPLES:
             samples.popitem(last=False)
