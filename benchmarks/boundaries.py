@@ -5,7 +5,6 @@ the tables and writes them. python benchmarks/boundaries.py On Markdown document
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -125,9 +124,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(text)
     options.output.mkdir(parents=True, exist_ok=True)
     save(options.output / "boundaries.md", text, __file__)
-    (options.output / "boundaries.json").write_text(
-        json.dumps(results, indent=1) + "\n", encoding="utf-8"
-    )
 
 
 if __name__ == "__main__":

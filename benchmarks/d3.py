@@ -1,17 +1,17 @@
-"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls; and how a
-slow model server is kept busy.
+"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls.
 
-python benchmarks/d3.py --oracle                    a scripted model that answers from the gold
-evidence python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with
-name and complete python benchmarks/d3.py --evidence                  without a language
-model, against plain retrieval of paragraphs python benchmarks/d3.py --slow-server               a
-model that takes 0.2 s for every answer
+    python benchmarks/d3.py --oracle
+    python benchmarks/d3.py --llm package.module:name
+    python benchmarks/d3.py --evidence
+
+The first asks a scripted model that answers from the gold evidence, the second any function
+str -> str, or object with name and complete. The third compares D3 without a language model with
+plain retrieval of paragraphs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.d3_evidence import evidence_page, evidence_scores, summary_scores
-from benchmarks.d3_oracle import oracle_for
+from benchmarks.d3_oracle import oracle_for, paragraph_splitter
 from benchmarks.d3_scores import (
     averaged,
     comparison_table,
@@ -34,7 +34,6 @@ from benchmarks.d3_scores import (
     stage_table,
     target_lines,
 )
-from benchmarks.d3_server import server_lines
 from benchmarks.d3_systems import (
     BASELINES,
     D3,
@@ -56,7 +55,6 @@ from structrag.model_calls.requests import LanguageModel
 from structrag.model_calls.runner import Runner
 from structrag.models.llm import as_language_model
 from structrag.retrieval.d3.index import D3Index
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.retriever import D3Retriever
 
 RESULTS = Path(__file__).parent / "results"
@@ -75,15 +73,16 @@ def compare(
     llm: LanguageModel,
     names: Sequence[str],
     *,
+    preset: str = "default",
     cache: Cache | None = None,
     max_concurrency: int = 8,
 ) -> dict[str, Any]:
-    """Every system's means and stages, as JSON values."""
+    """Every system's means and stages, as JSON values; `preset` is that of D3's."""
+    splitter = paragraph_splitter(preset)
     paragraphs = {
-        document.id: ParagraphSplitter().split(document)
-        for document in dataset.documents
+        document.id: splitter.split(document) for document in dataset.documents
     }
-    made = _systems(dataset, llm, names, paragraphs, cache, max_concurrency)
+    made = _systems(dataset, llm, names, paragraphs, preset, cache, max_concurrency)
     results = {}
     for system in made:
         print(f"{system.name} ...", file=sys.stderr)
@@ -104,25 +103,33 @@ def _systems(
     llm: LanguageModel,
     names: Sequence[str],
     paragraphs: Any,
+    preset: str,
     cache: Cache | None,
     concurrency: int,
 ) -> list[System]:
     runner = Runner(llm=llm, cache=cache, max_concurrency=concurrency)
     made = [baseline(name, paragraphs, runner) for name in names if name in BASELINES]
     if any(name in D3 or name == SELF_ASK for name in names):
-        index = D3Index()  # extractive summaries
+        index = D3Index(preset=preset)  # extractive summaries
         index.add(dataset.documents)
         retriever = partial(
-            D3Retriever, index, llm=llm, cache=cache, max_concurrency=concurrency
+            D3Retriever,
+            index,
+            llm=llm,
+            preset=preset,
+            cache=cache,
+            max_concurrency=concurrency,
         )
+        mark = "" if preset == "default" else f", preset {preset}"
         made += [
-            drill_down(name, retriever(strategy=D3[name]))
+            drill_down(name + mark, retriever(strategy=D3[name]))
             for name in names
             if name in D3
         ]
         if SELF_ASK in names:
             made.append(self_ask(retriever(strategy="base")))
-    return sorted(made, key=lambda system: list(names).index(system.name))
+    order = {name: place for place, name in enumerate(names)}
+    return sorted(made, key=lambda system: order.get(system.name, 0))
 
 
 def loaded_model(name: str) -> LanguageModel:
@@ -144,8 +151,9 @@ def page(
         f"- structrag {__version__}; {machine_line()}",
         f"- {corpus_line(dataset.name, (document.text for document in dataset.documents))}; "
         f"{len(dataset.questions)} questions",
-        "- Means over the questions. Tokens (estimated by `count_tokens`): prompts and answers of "
-        "finding the evidence, of self-ask all.",
+        "- Means over the questions, of tokens with the central 95 % of 1,000 bootstrap samples of "
+        "them. Tokens (estimated by `count_tokens`): prompts and answers of finding the evidence, "
+        "of self-ask all. D3 has the preset that its row says, else `default`.",
         "- The paper's figures: 150 documents, gpt-3.5-turbo, summaries by BART. They show "
         "directions only.",
         *([ORACLE] if oracle else []),
@@ -165,10 +173,8 @@ def page(
     )
 
 
-def evidence(
-    names: Sequence[str], embedder: str, questions: int | None
-) -> tuple[str, dict[str, Any]]:
-    """The page on evidence without a language model, and its figures as JSON values."""
+def evidence(names: Sequence[str], embedder: str, questions: int | None) -> str:
+    """The page on evidence without a language model."""
     model, label = chosen_embedder(embedder)
     cache = None if model is None else Cache(CACHE)
     results, summaries = {}, {}
@@ -189,21 +195,11 @@ def evidence(
         f"Vectors: {label}",
         "Tokens: `count_tokens`, an estimate",
     ]
-    figures = {
-        name: {
-            system: {each: found.mean(each) for each in found.values}
-            for system, found in systems.items()
-        }
-        for name, (_, systems) in results.items()
-    }
-    return evidence_page(facts, results, summaries), {
-        "systems": figures,
-        "summaries": summaries,
-    }
+    return evidence_page(facts, results, summaries)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the comparison, or time the slow server."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -211,7 +207,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     which.add_argument("--oracle", action="store_true")
     which.add_argument("--llm", metavar="MODULE:NAME")
     which.add_argument("--evidence", action="store_true")
-    which.add_argument("--slow-server", action="store_true")
     parser.add_argument(
         "--set",
         help=f"the question set, default qasper; of --evidence several, default {','.join(SETS)}",
@@ -236,18 +231,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     if options.evidence:
         sets = [name.strip() for name in (options.set or ",".join(SETS)).split(",")]
-        text, results = evidence(sets, options.embedder, options.questions)
-        written(options.output, "d3_evidence", text, results)
+        text = evidence(sets, options.embedder, options.questions)
+        written(options.output, "d3_evidence", text)
         return
     dataset = sampled(load_or_exit(options.set or "qasper"), None, options.questions)
-    if options.slow_server:
-        written(options.output, "d3_server", "\n".join(server_lines(dataset)) + "\n")
-        return
     llm = oracle_for(dataset) if options.oracle else loaded_model(options.llm)
     cache = Cache(options.cache) if options.cache else None
-    results = compare(
-        dataset, llm, names, cache=cache, max_concurrency=options.max_concurrency
-    )
+    asked = partial(compare, cache=cache, max_concurrency=options.max_concurrency)
+    of_d3 = [name for name in names if name in D3]
+    papers = oracle_for(dataset, preset="paper") if options.oracle else llm
+    results = asked(dataset, llm, names)
+    results |= asked(dataset, papers, of_d3, preset="paper") if of_d3 else {}
     text = page(f"D3 with {llm.name}", dataset, results, oracle=options.oracle)
     if options.oracle and "D3-BASE" in names:
         several = {
@@ -260,20 +254,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "\nD3-BASE where the oracle names sections without evidence as "
             f"well:\n\n{extra_table(several, results)}\n"
         )
-    written(options.output, "d3_oracle" if options.oracle else "d3", text, results)
+    written(options.output, "d3_oracle" if options.oracle else "d3", text)
 
 
-def written(
-    folder: Path, stem: str, text: str, results: dict[str, Any] | None = None
-) -> None:
-    """Print a page, and write it with its figures."""
+def written(folder: Path, stem: str, text: str) -> None:
+    """Print a page, and write it."""
     print(text)
     folder.mkdir(parents=True, exist_ok=True)
     save(folder / f"{stem}.md", text, __file__)
-    if results is not None:
-        (folder / f"{stem}.json").write_text(
-            json.dumps(results, indent=1) + "\n", encoding="utf-8"
-        )
 
 
 if __name__ == "__main__":

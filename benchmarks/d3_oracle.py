@@ -1,31 +1,26 @@
-"""A scripted language model that answers from the gold evidence, and one that answers slowly."""
+"""A scripted language model that answers from the gold evidence."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 
 from benchmarks.datasets import Dataset, Question
-from structrag.model_calls.requests import LanguageModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.evidence import short_forms
-from structrag.retrieval.d3.outlines import IDS_PROMPT
+from structrag.retrieval.d3.outlines import IDS_PROMPT, NAMES_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.multihop.answering import UNANSWERABLE
 from structrag.retrieval.multihop.hops import NEXT_PROMPT
 
 SHOWN = 160  # characters by which a paragraph is known in a prompt
-_QUESTION = re.compile(
-    r"^Question: (.*?)(?: \(\d+\))?$", re.MULTILINE
-)  # a number that tells repetitions apart is left out
-_OUTLINE = IDS_PROMPT[:30]
+_QUESTION = re.compile(r"^Question:\s(.*)$", re.MULTILINE)
+_OUTLINE, _NAMES = IDS_PROMPT[:30], NAMES_PROMPT[:26]
 _ITEM = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+_NAME = re.compile(r"^\* Section: (.*)$", re.MULTILINE)
 
 
 def gold_chunks(question: Question, chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -49,8 +44,8 @@ class Oracle:
 
     It reads prompts by what they show: ids in square brackets in front of a section's path or a
     paragraph's beginning. So it never names what was not shown, and answers nothing where no gold
-    is. With `extra` it names, of an outline, so many sections more than hold gold, those behind the
-    first that does.
+    is. Sections shown by name, as with preset `paper`, it names. With `extra` it names, of an
+    outline with ids, so many sections more than hold gold, those behind the first that does.
     """
 
     name = "oracle"
@@ -61,16 +56,16 @@ class Oracle:
         paragraphs: Sequence[Chunk],
         sections: Sequence[Chunk],
         extra: int = 0,
+        selection: Selection | None = None,
     ) -> None:
         self.extra = extra
+        short = replace(selection or Selection(), strategy="hierbase")
         self.answers = {question.question: question.answers for question in questions}
         self.paragraphs: dict[str, set[str]] = {}
         self.sections: dict[str, set[str]] = {}
         for question in questions:
             gold = gold_chunks(question, paragraphs)
-            texts = [chunk.text for chunk in gold] + short_forms(
-                gold, Selection(strategy="hierbase")
-            )
+            texts = [chunk.text for chunk in gold] + short_forms(gold, short)
             routed = [
                 s
                 for s in sections
@@ -106,7 +101,15 @@ class Oracle:
             )
         if '"yes" or "no"' in prompt:
             return "yes" if any(f"\n\n{text}" in prompt for text in gold) else "no"
-        return ", ".join(dict.fromkeys(self._ids(prompt, question))) or "none"
+        if prompt.startswith(_NAMES):
+            named = [
+                name
+                for name in _NAME.findall(prompt)
+                if name in self.sections[question]
+            ]
+        else:
+            named = self._ids(prompt, question)
+        return ", ".join(dict.fromkeys(named)) or "none"
 
     async def acomplete(self, prompt: str) -> str:
         """`complete`; it takes no time."""
@@ -136,64 +139,22 @@ class Oracle:
         return found
 
 
-class SlowServer:
-    """A model that takes `delay` seconds for every answer; counts its calls and those open at once.
-
-    What it answers another model says, once for each prompt: run the questions without delay
-    before, and only waiting is left.
-    """
-
-    def __init__(self, model: LanguageModel, delay: float) -> None:
-        self.model = model
-        self.name = f"slow {model.name}"
-        self.delay = delay
-        self.known: dict[str, str] = {}
-        self.calls = self.open = self.most = 0
-        self._lock = threading.Lock()
-
-    def complete(self, prompt: str) -> str:
-        """The answer, after sleeping."""
-        with self._counted():
-            time.sleep(self.delay)
-            return self._said(prompt)
-
-    async def acomplete(self, prompt: str) -> str:
-        """The answer, after sleeping on the event loop."""
-        with self._counted():
-            await asyncio.sleep(self.delay)
-            return self._said(prompt)
-
-    def _said(self, prompt: str) -> str:
-        if prompt not in self.known:
-            self.known[prompt] = self.model.complete(prompt)
-        return self.known[prompt]
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._lock:
-            self.calls += 1
-            self.open += 1
-            self.most = max(self.most, self.open)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.open -= 1
+def paragraph_splitter(preset: str) -> ParagraphSplitter:
+    """The paragraphs of a `D3Index` with that preset."""
+    return ParagraphSplitter(0) if preset == "paper" else ParagraphSplitter()
 
 
-def oracle_for(dataset: Dataset, extra: int = 0) -> Oracle:
-    """An oracle for the set's questions."""
-    paragraphs = [
-        chunk
-        for document in dataset.documents
-        for chunk in ParagraphSplitter().split(document)
-    ]
-    sections = [
-        chunk
-        for document in dataset.documents
-        for chunk in SectionSplitter().split(document)
-    ]
-    return Oracle(dataset.questions, paragraphs, sections, extra)
+def oracle_for(dataset: Dataset, extra: int = 0, preset: str = "default") -> Oracle:
+    """An oracle for the set's questions, asked by systems with that preset."""
+    is_paper = preset == "paper"
+    by_paragraph = paragraph_splitter(preset)
+    by_section = SectionSplitter.paper() if is_paper else SectionSplitter()
+    paragraphs, sections = (
+        [chunk for document in dataset.documents for chunk in splitter.split(document)]
+        for splitter in (by_paragraph, by_section)
+    )
+    selection = Selection.paper() if is_paper else Selection()
+    return Oracle(dataset.questions, paragraphs, sections, extra, selection)
 
 
 def _shown_path(section: Chunk) -> str:

@@ -25,6 +25,7 @@ from structrag.models.static import StaticEmbedder
 from structrag.records import Document
 
 NAMES = ("boards", "chroma", "covid_qa", "cuad", "hotpotqa", "nq", "qasper", "qmsum")
+OTHER_LANGUAGES = ("xquad_de", "xquad_zh")
 
 OffsetMap = Callable[[Document, int], int]
 """(the document as it is searched, an offset into its source) -> where the first visible
@@ -96,9 +97,11 @@ def static_vectors() -> StaticEmbedder:
 
 
 def load(name: str) -> Dataset:
-    """One of the sets in NAMES, as stored. Raises InvalidParameter for another name, DataMissing
-    without its files."""
-    folder = data_root() / check_choice("name", name, NAMES)
+    """One of the sets in NAMES and OTHER_LANGUAGES, as stored.
+
+    Raises InvalidParameter for another name, DataMissing without its files.
+    """
+    folder = data_root() / check_choice("name", name, NAMES + OTHER_LANGUAGES)
     for part in ("documents", "questions"):
         if not (folder / f"{part}.jsonl.gz").is_file():
             raise DataMissing(

@@ -10,12 +10,17 @@ where it was. With --run-all everything on the page is, which takes hours.
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import freshness, pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -73,7 +78,6 @@ RESULTS_IN_ORDER = (
     Result(
         "D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"
     ),
-    Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
     Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
     Result(
@@ -145,6 +149,11 @@ SOURCE = "https://github.com/structrag/structrag/blob/main/benchmarks/results"
 _EVIDENCE = ("evidence.md", "Mean over the sets")
 _CHUNKS = ("methods.md", "Recall within 1,000 tokens, vectors and BM25")
 _ADDED = ("evidence.md", "What matching tokens adds")
+_MANUALS = ("hiqa.md", "boards: 60 manuals")
+_QUALITY = ("quality.md", "Average over the sets")
+_CHOICES = ("quality_choices.md", "What the defaults rest on")
+_ORACLE = ("d3_oracle.md", "D3 with oracle")
+_PIC = ("paper_tables.md", "PIC: tables 1")
 _ROWS = {
     "evidence": "**EvidenceRetriever**",
     "untokened": "EvidenceRetriever, tokens not matched",
@@ -168,8 +177,25 @@ FIGURES = {
     "pic": (*_CHUNKS, "**PICSplitter**", 8),
     "langchain_chunks": (*_CHUNKS, "LangChain recursive 200", 8),
     "llama_index_chunks": (*_CHUNKS, "LlamaIndex SentenceSplitter 300", 8),
-    "boards_path": ("hiqa.md", "boards: 60 manuals", "path | all three (default)", 2),
-    "boards_none": ("hiqa.md", "boards: 60 manuals", "none | dense", 2),
+    "boards_path": (*_MANUALS, "path | all three (default)", 2),
+    "boards_none": (*_MANUALS, "none | dense", 2),
+    "boards_peer": (*_MANUALS, "path | LangChain EnsembleRetriever", 2),
+    "boards_gain": (*_MANUALS, "path | LangChain EnsembleRetriever", 5),
+    "all_both": (*_QUALITY, "content-aware 300, path | all | both", 6),
+    "all_dense": (*_QUALITY, "content-aware 300, path | all | dense", 6),
+    "all_bm25": (*_QUALITY, "content-aware 300, path | all | BM25", 6),
+    "raw_both": (*_QUALITY, "content-aware 300, path | raw | both", 6),
+    "all_no_path": (*_QUALITY, "content-aware 300, no path | all | both", 6),
+    "paper_mc": (*_QUALITY, "preset paper | all | dense", 6),
+    "paper_d3": (*_ORACLE, "D3-BASE, preset paper", 6),
+    "default_d3": (*_ORACLE, "D3-BASE", 6),
+    "paper_pic": (*_PIC, "PIC", 4),
+    "words_pic": (*_PIC, "fixed size, 100 words", 4),
+    "limit_300": (*_CHOICES, "300, both", 7),
+    "limit_512": (*_CHOICES, "512, both", 7),
+    "limit_none": (*_CHOICES, "None, both", 7),
+    "half_bm25": (*_CHOICES, "minmax, BM25 at half weight", 7),
+    "double_raw": (*_CHOICES, "minmax, raw at double weight", 7),
     "path_alone": ("add_context.md", "its own document, within 1,000", "difference", 8),
     "path_pooled": ("add_context.md", "of its set, within 1,000", "difference", 8),
     "stems_bm25": ("stems.md", "Stems in BM25", "BM25", 3),
@@ -187,14 +213,40 @@ def page() -> str:
     missing = sorted(name for name, value in figures.items() if not value)
     if missing:
         raise KeyError(f"benchmarks/results holds no figure for: {', '.join(missing)}")
-    rows = [
-        f"| {result.title} | [{result.file}]({SOURCE}/{result.file}) "
-        f"| `python benchmarks/{result.command}` |"
-        for result in RESULTS_IN_ORDER
-        if (RESULTS / result.file).is_file()
-    ]
-    template = TEMPLATE.read_text(encoding="utf-8").replace("(results:", f"({SOURCE}/")
-    return template.format(**figures, boards_n=52, results="\n".join(rows))
+    template, rows = TEMPLATE.read_text(encoding="utf-8"), []
+    for result in RESULTS_IN_ORDER:
+        if (RESULTS / result.file).is_file():
+            link, commit = f"[{result.file}](results:{result.file})", older(result.file)
+            rows.append(
+                f"| {result.title} | {link} | `python benchmarks/{result.command}` "
+                f"| {commit or ''} |"
+            )
+            if commit:
+                marked = f"{link} (measured at commit {commit}, before later changes)"
+                template = template.replace(link, marked)
+    page = template.format(
+        **figures,
+        boards_n=questions(),
+        evidence_n=pictures.questions("evidence.md"),
+        results="\n".join(rows),
+    )
+    return page.replace("(results:", f"({SOURCE}/")
+
+
+def older(file: str) -> str:
+    """The commit that a result was measured at, where no part of it says the code that made it."""
+    text = (RESULTS / file).read_text(encoding="utf-8")
+    found = re.search(r"^Measured at commit (\w+)", text, re.MULTILINE)
+    return found[1] if found and freshness.changed(text) is None else ""
+
+
+def questions() -> str:
+    """How many questions were asked about the manuals that the page speaks of."""
+    text = (RESULTS / "hiqa.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"^### boards: 60 manuals, .*?(\d+) questions", text, re.MULTILINE
+    )
+    return found[1] if found else ""
 
 
 def figure(file: str, title: str, row: str, column: int) -> str:

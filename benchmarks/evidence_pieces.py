@@ -23,9 +23,9 @@ from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.model_calls.requests import TokenVectors
 from structrag.records import Chunk, Document
+from structrag.retrieval.evidence.pieces import TOKENS, VIEW
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.record import BLOBS, Packed, Record, pack, unpack
-from structrag.retrieval.evidence.store import TOKENS, VIEW
 from structrag.text.arrays import running_totals
 from structrag.text.stems import stem_keys, stems
 

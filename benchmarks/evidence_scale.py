@@ -54,6 +54,7 @@ from structrag.evaluation.measure import spans_of
 from structrag.index.entries import Entry
 from structrag.index.opening import engine_of, open_store
 from structrag.index.store import Store
+from structrag.retrieval.evidence.pieces import VIEW
 
 COMMIT = 10_240  # pieces that are put together
 NUMBERS = (50, 100, 200)  # of pieces that a question reads
@@ -208,9 +209,7 @@ def nearest(
         ranked = []
         for exact in (False, True):
             store.exact = exact  # type: ignore[attr-defined]
-            rows = store.reader().search_dense(
-                store_module.VIEW, vector, 2 * NUMBERS[1]
-            )
+            rows = store.reader().search_dense(VIEW, vector, 2 * NUMBERS[1])
             ranked.append([row for row, _ in rows])
         for depth in DEPTHS:
             near, right = (set(rows[:depth]) for rows in ranked)

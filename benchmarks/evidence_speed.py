@@ -105,7 +105,7 @@ def measured(documents: Sequence[Document], questions: Sequence[str]) -> list[st
         times.append(1000 * (process_time() - began - encoder.seconds))
     level = retriever.level
     pool = level.all_of(level.reader(), None)
-    atoms = pool.corpus.atoms if pool is not None else None
+    atoms = pool.atoms if pool is not None else None
     sizes = (0, 0) if atoms is None else (len(atoms.token_scales), len(atoms))
     values = [f"{size:,}" for size in sizes]
     values += [f"{indexing:.1f}", f"{1000 * first:.0f}"]

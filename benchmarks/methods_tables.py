@@ -24,8 +24,8 @@ READING = (
     '"fixed" is the '
     "papers' baseline, sentences packed to a length by our `FixedSplitter`, and counts among the "
     "others. PICSplitter and IDMSSplitter "
-    "are searched by the mean of their sentences' vectors, except with reuse_vectors=False, static "
-    "vectors and IDMSEnricher. No language "
+    "are searched by the mean of their sentences' vectors, except with reuse_vectors=False, "
+    "`paper()`, static vectors and IDMSEnricher. No language "
     "model was asked. Within 1,000 tokens boards is easy with 60 manuals; HiQA's own table has all "
     "1,430. The gold of "
     "chroma, cuad, covid_qa, qmsum, nq and qasper was marked by others for other purposes; that of "
@@ -76,21 +76,6 @@ def page(results: Mapping[str, Any]) -> str:
             set_table(results["sets"][name]),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def figures(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The results with a mean and its interval in place of every question's recall."""
-    sets = {
-        name: {
-            **one,
-            "rows": {
-                row: {**found, "recall": _means(found["recall"])}
-                for row, found in one["rows"].items()
-            },
-        }
-        for name, one in results["sets"].items()
-    }
-    return {**results, "sets": sets}
 
 
 def everywhere(results: Mapping[str, Any]) -> list[str]:
@@ -223,13 +208,6 @@ def set_table(one: Mapping[str, Any]) -> str:
     return markdown_table(
         ["", "chunks", "tokens each", "largest", *points], rows, labels=1
     )
-
-
-def _means(recall: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    return {
-        point: [round(value, 2) for value in mean_of_sets([own])]
-        for point, own in recall.items()
-    }
 
 
 def _bold(name: str, family: str) -> str:

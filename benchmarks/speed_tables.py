@@ -135,8 +135,9 @@ def save_part(
     records[part] = {**record, "code": stamped("", *scripts)}
     records = {name: records[name] for name in parts if name in records}
     file.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
-    sections = "\n".join(markdown(name, value) for name, value in records.items())
-    codes = [value.get("code", "") for value in records.values()]
-    code = "".join(sorted(set(codes))) if all(codes) else ""
-    page = f"{head}\n\n{sections}{code}"
+    sections = [
+        f"{markdown(name, value)}\n{value['code'].strip()}\n"
+        for name, value in records.items()
+    ]
+    page = "\n".join([f"{head}\n", *sections])
     file.with_suffix(".md").write_text(page, encoding="utf-8")

@@ -1,11 +1,10 @@
 """Measure the splitters that read the text: `python benchmarks/splitters.py [--repeat N]`. All use
 one MiniLM object. They run by turns in one process, and every figure is measured again and written
-to benchmarks/results/splitters.json and splitters.md."""
+to benchmarks/results/splitters.md."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -96,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--results",
         type=Path,
         default=RESULTS,
-        help="folder for splitters.json and splitters.md",
+        help="folder for splitters.md",
     )
     options = parser.parse_args(arguments)
     if options.repeat < 1:
@@ -135,9 +134,6 @@ def publish(tables: Sequence[Table], repeat: int, folder: Path) -> str:
         ]
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "splitters.json").write_text(
-        json.dumps(record, indent=1) + "\n", encoding="utf-8"
-    )
     save(folder / "splitters.md", page, __file__)
     return page
 

@@ -25,9 +25,9 @@ from structrag.retrieval.d3.selection import Selection
 class D3Retriever(IndexRetriever):
     """Finds the paragraphs that answer a question, by the outline (D3).
 
-    First the sections of the outline that may help, then the evidence in them. With a language
-    model these are two calls: it reads the outline and names sections, then reads their paragraphs
-    and names the evidence. Without one, BM25 and vectors do both. Made by `from_documents`,
+    It first selects sections of the outline, then the evidence in them. A language model is called
+    twice: it reads the outline and names sections, then reads their paragraphs and names the
+    evidence. Without a model, BM25 and vectors do both. Create it with `from_documents`,
     `from_texts` or `load`, or from a structrag `D3Index`.
 
     Example:
@@ -38,14 +38,14 @@ class D3Retriever(IndexRetriever):
         ('Rinse the filter.', 'Pump > Cleaning')
 
     Results are plain Documents in reading order, as many as there is evidence; `k` and `where` are
-    also taken by `invoke`, `ainvoke` and `batch`.
+    also accepted by `invoke`, `ainvoke` and `batch`.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters, exact), and by key alone `score` (1.0 where the
-    strategy gives none), `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`,
-    where there are any), `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the
-    sections were chosen: "llm", "scores", "evidence", "direct" or "none"). What a question costs is
-    in `result`, what it would cost in `estimate`.
+    `start_index` and `end_index` (characters, exact), and, by key only, `score` (1.0 if the
+    strategy has no scores), `rank` by score, `scores` and `score_parts` (as in
+    `MultiViewRetriever`, if any), `d3_kind` ("paragraph", "list", "table" and so on), `d3_route`
+    (how the sections were chosen: "llm", "scores", "evidence", "direct" or "none"). `result` has
+    the cost of a question, `estimate` its expected cost.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -102,8 +102,8 @@ class D3Retriever(IndexRetriever):
     def result(
         self, question: str, k: int | None = None, *, where: Any = None
     ) -> D3Result:
-        """The evidence, how it was found, and what that cost. With the route, the model's answers,
-        and the calls and tokens of each stage."""
+        """The evidence with the route, the model's answers, and the calls and tokens of each
+        stage."""
         return self._d3().result(question, k, where=where)
 
     async def aresult(
@@ -115,8 +115,8 @@ class D3Retriever(IndexRetriever):
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions. Their calls run concurrently, at most `max_concurrency`
+        at a time."""
         return self._d3().results(questions, k, where=where)
 
     async def aresults(
@@ -126,7 +126,7 @@ class D3Retriever(IndexRetriever):
         return await self._d3().aresults(questions, k, where=where)
 
     def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        """The expected and the largest cost of `result`, by stage. Calls no model and embeds
         nothing."""
         return self._d3().estimate(question, where=where)
 
@@ -135,5 +135,5 @@ class D3Retriever(IndexRetriever):
         return core
 
     def documents(self, result: D3Result) -> list[Document]:
-        """The evidence of a result as `invoke` gives it."""
+        """The evidence of a result, as `invoke` returns it."""
         return self._documents(result.hits)

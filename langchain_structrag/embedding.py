@@ -28,25 +28,24 @@ class StructragEmbeddings(Embeddings):
         >>> embeddings.embed_query("cats")
         [4.0, 1.0]
 
-    Equal texts are embedded once a call, and the vectors are checked. Asynchronous calls use the
-    embedder's own, which for a function or a sentence-transformers model runs in a worker thread.
-    Pickling works where the embedder's own does. The splitters and retrievers of
-    langchain_structrag take the embedder inside, with its windows, and batch and count for
-    themselves.
+    Equal texts are embedded once per call, and the vectors are checked. Asynchronous calls use the
+    embedder's own; a function or a sentence-transformers model runs in a worker thread. It can be
+    pickled if the embedder can. The splitters and retrievers of langchain_structrag use the
+    embedder inside directly, with its windows, and do their own batching and counting.
 
     Args:
         embedder: `structrag.minilm()`, a `StaticEmbedder`, the name or folder of a
             sentence-transformers model on this machine, a SentenceTransformer, a function
             `list[str] -> array`, or any other embedder of structrag that is not fitted to its
             corpus.
-        batch_size: Most texts in one call of the embedder.
-        cache: A structrag `Cache` or the path of one: documents that it knows cost nothing. None:
-            nothing is kept.
+        batch_size: The largest number of texts in one call of the embedder.
+        cache: A structrag `Cache` or its path: cached documents cost nothing. None: no cache.
 
     Raises:
-        InvalidParameter: none of these, and None or LSA, whose vectors change with the documents.
-        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a
-            text, or NaN.
+        InvalidParameter: `embedder` is none of these, or it is None or LSA, whose vectors change
+            with the documents.
+        InvalidAnswer: from the methods, if the embedder does not return one vector per text, or
+            returns NaN.
     """
 
     def __init__(
@@ -69,15 +68,15 @@ class StructragEmbeddings(Embeddings):
 
     @property
     def usage(self) -> Usage:
-        """What these embeddings have cost so far. Texts, their estimated tokens, and cache hits."""
+        """The cost of these embeddings so far: texts, their estimated tokens, and cache hits."""
         return self._runner.usage
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector a text; [] for none."""
+        """One vector per text; [] for no texts."""
         return _lists(self._runner.run(_flow(texts)))
 
     def embed_query(self, text: str) -> list[float]:
-        """The query's vector, with the model's query prompt where it has one."""
+        """The query's vector, with the model's query prompt, if any."""
         return _lists(self._runner.run(_flow([text], query=True)))[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:

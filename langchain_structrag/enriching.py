@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class IDMSEnrichmentTransformer(BaseDocumentTransformer):
-    """Shortens chunks that say little and explains those that presuppose much (IDMS).
+    """Shortens chunks that say little, and explains chunks that assume much (IDMS).
 
     Example:
         >>> from structrag import IDMSEnricher
@@ -46,23 +46,23 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
         >>> chunks[2].page_content.splitlines()[0], chunks[2].metadata["idms_action"]
         ('Long Short-Term Memory (LSTM)', 'supplemented')
 
-    It takes the chunks of any splitter, all of a document in one call and in order: densities are
-    compared within a document, and explanations come from its other chunks. Chunks are of one
-    document where their `source`, `file_path`, `file_name` or `doc_id` agree; without any, until
-    one's `start_index` does not rise. Copies come back, as many and in the same order.
+    It accepts the chunks of any splitter. Pass all chunks of a document in one call and in order:
+    densities are compared within a document, and explanations come from its other chunks. Chunks
+    belong to one document if their `source`, `file_path`, `file_name` or `doc_id` agree; without
+    these, as long as `start_index` rises. It returns the same number of copies, in the same order.
 
-    `page_content` is what is to be indexed and read: the shorter text, or added sentences in front
-    of the text. Metadata is the chunk's, and `segment_text` (the text as it came), `idms_density`,
-    `idms_action` ("none", "reduced" or "supplemented"), `idms_reduced`, `idms_added` (a string of
-    JSON: sentences with their offsets, -1 where chunks have no `start_index`) and `idms_degraded`.
+    `page_content` is the text to index and read: the shorter text, or added sentences before the
+    text. Metadata is that of the chunk, plus `segment_text` (the original text), `idms_density`,
+    `idms_action` ("none", "reduced" or "supplemented"), `idms_reduced`, `idms_added` (a JSON
+    string: sentences with their offsets, -1 for chunks without `start_index`) and `idms_degraded`.
 
     Args:
-        embedding: LangChain `Embeddings`, or what structrag takes; None: LSA of each document's
-            own sentences.
-        llm: A chat model or LLM that shortens, and names what is missing; None: sentences are
-            picked, and codes get the document's own definition.
+        embedding: LangChain `Embeddings`, or any embedder that structrag accepts; None: LSA of each
+            document's own sentences.
+        llm: A chat model or LLM that shortens texts and names missing entities; None: whole
+            sentences are selected, and codes get the document's own definition.
         enrich: "reduce", "supplement", "both", "paper" (as published) or an `IDMSEnricher` with
-            settings and prompts of its own.
+            custom settings and prompts.
         cache, batch_size, max_concurrency, progress: As in `PICTextSplitter`.
 
     Raises:

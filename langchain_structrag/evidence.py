@@ -16,16 +16,16 @@ from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY, with_facts
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.offsets import slice_metadata
 from structrag.integrations.retrievers import check_limits
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
-from structrag.retrieval.evidence.shortening import Shortener, Slice
+from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
-    """Finds the passages that answer a question, within a reader's tokens.
+    """Finds the passages that answer a question, within a token budget.
 
     Example:
         >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter every week."
@@ -35,21 +35,21 @@ class EvidenceRetriever(IndexRetriever):
         ('Rinse the filter every week.', 'Pump > Cleaning')
 
     Every sentence, table row and heading is scored by how well the words around it match those of
-    the question; the best bring their paragraphs, until `max_tokens` are used up. Made by
+    the question; the best ones bring in their paragraphs until `max_tokens` is used. Create it with
     `from_documents`, `from_texts` or `load`, or from structrag's `EvidenceRetriever`.
 
-    With `embedding` a structrag embedder of sentence-transformers, or `token_encoder` one of them
-    beside LangChain's `Embeddings`, the tokens of the question are matched one by one, which is
-    what finds most; so are they with `Embeddings` that hold a SentenceTransformer, such as
-    `HuggingFaceEmbeddings`. With others the sentences' vectors are used instead.
+    The tokens of the question are matched one by one, which finds most, with any of these: a
+    structrag embedder of sentence-transformers as `embedding`, such an embedder as `token_encoder`,
+    or `Embeddings` that hold a SentenceTransformer, such as `HuggingFaceEmbeddings`. Other
+    embeddings use sentence vectors instead.
 
-    `k`, `max_tokens`, `order` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
-    A part of a table or list comes with the caption and header, or the sentence before it, in front
-    of its slice and a newline: `metadata["heading_context"]`. `context="all"` puts the heading path
-    there too, `context="none"` nothing.
+    `k`, `max_tokens`, `order` and `where` are also accepted by `invoke`, `ainvoke` and `batch`. A
+    part of a table or list is preceded by its caption and header, or by the sentence before it, and
+    a newline: `metadata["heading_context"]`. `context="all"` adds the heading path,
+    `context="none"` adds nothing.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters of the source, exact), and by key alone `score`,
+    `start_index` and `end_index` (characters of the source, exact), and, by key only, `score`,
     `rank` and `score_parts` (what matched; they add up to the score).
 
     Raises:
@@ -61,7 +61,7 @@ class EvidenceRetriever(IndexRetriever):
     index: CoreRetriever = Field(repr=False)
     """What is searched: documents and their sentences."""
     k: int | None = None
-    """Most passages; None: no limit but the tokens."""
+    """The largest number of passages; None: only the token budget limits them."""
     max_tokens: int | None = 1000
     """Most tokens of all passages together; with `k`, None is no limit, and else near passages are
     joined and widened until the tokens are used."""
@@ -69,12 +69,16 @@ class EvidenceRetriever(IndexRetriever):
     """Either "rank" for the best first, or "document" for reading order."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a search would refuse."""
+        """Check now what a search would reject."""
         super().model_post_init(context)
         check_limits(self.order, k=self.k, max_tokens=self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
-        return _with_context(hit.chunk.context, super()._document(hit))
+        document = _with_context(hit.chunk.context, super()._document(hit))
+        document.metadata = with_facts(
+            document.metadata, {INDEX_KEY: self.index.handle}
+        )
+        return document
 
 
 class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
@@ -87,20 +91,20 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         >>> short.page_content
         'The blue pump leaks at the seal.'
 
-    For `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of the
-    `page_content` of one document, behind its context as in `EvidenceRetriever`, with its metadata
-    and, by key alone, `score` and `rank`; places that the document has (`start_index`,
-    `source_start` and their ends) are the slice's own. Where the document has an id, the slice's is
-    that, a colon and its span in `page_content`: `ID:START-END`. The documents are embedded for
-    every question, so give it some ten, not hundreds.
+    Use it in `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of one
+    document's `page_content`, after its context as in `EvidenceRetriever`. It has the document's
+    metadata and, by key only, `score` and `rank`. Positions in the metadata (`start_index`,
+    `source_start` and their ends) are adjusted to the slice. If the document has an id, the slice
+    has the id `ID:START-END`, with its span in `page_content`. Results of an `EvidenceRetriever`
+    with the same models are not embedded again; other documents are embedded for every question,
+    so pass about ten, not hundreds.
 
     Args:
-        embedding: As in `EvidenceRetriever`; None: LSA over the documents at hand.
-        token_encoder: Gives vectors of tokens beside an `embedding` that has none.
-        max_tokens: Most tokens of all slices together.
-        order: "rank" for the best first, or "document" for the order in which they came.
-        context: What stands in front of a slice: "lead", "all" or "none", as in
-            `EvidenceRetriever`.
+        embedding: As in `EvidenceRetriever`; None: LSA over these documents.
+        token_encoder: The encoder of token vectors, for an `embedding` that has none.
+        max_tokens: The token budget of all slices together.
+        order: "rank" for the best first, or "document" for the order of the input.
+        context: What precedes a slice: "lead", "all" or "none", as in `EvidenceRetriever`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -113,16 +117,16 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     token_encoder: Any = Field(default=None, repr=False)
     """As in `EvidenceRetriever`."""
     max_tokens: int = 1000
-    """Most tokens of all slices together."""
+    """The token budget of all slices together."""
     order: str = "rank"
-    """Either "rank" for the best first, or "document" for the order in which they came."""
+    """Either "rank" for the best first, or "document" for the order of the input."""
     context: str = "lead"
     """What stands in front of a slice: "lead", "all" or "none"."""
 
     _shortener: Shortener = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a question would refuse."""
+        """Check now what a question would reject."""
         super().model_post_init(context)
         self._shortener = Shortener(
             as_embedder(self.embedding),
@@ -138,10 +142,9 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         query: str,
         callbacks: Callbacks | None = None,
     ) -> list[Document]:
-        """The evidence for a question in some documents."""
-        slices = self._shortener.shorten(
-            [document.page_content for document in documents], query
-        )
+        """The evidence for a question in these documents."""
+        texts = [document.page_content for document in documents]
+        slices = self._shortener.shorten(texts, query, [*map(_place, documents)])
         return [_shortened(documents[piece.text], piece) for piece in slices]
 
     async def acompress_documents(
@@ -152,6 +155,13 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     ) -> list[Document]:
         """`compress_documents` in a worker thread."""
         return await run_in_executor(None, self.compress_documents, documents, query)
+
+
+def _place(document: Document) -> Place | None:
+    """Where the index that gave a document holds it."""
+    keys = INDEX_KEY, "doc_id", "start_index", "end_index"
+    values: list[Any] = [document.metadata.get(key) for key in keys]
+    return None if None in values else Place(*values)
 
 
 def _shortened(document: Document, piece: Slice) -> Document:

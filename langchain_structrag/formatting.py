@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
-    """Turns plain text or HTML into structured Markdown, losing no word (HiQA).
+    """Turns plain text or HTML into structured Markdown without losing a word (HiQA).
 
     Example:
         >>> manual = Document("1. Pump\\n\\nIt moves water.\\n\\n1.1 Cleaning\\n\\nRinse it.")
@@ -43,23 +43,22 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         Rinse it.
         <BLANKLINE>
 
-    One document in, one out, with the same id and a copy of the metadata; to this are added
-    `text_format`, "markdown", by which the splitters and retrievers here know how to read it, and
-    `format_report`: mode, windows, retries, fallbacks, restored, uncertain (one sentence for
-    whatever may be wrong) and removed (running heads and page numbers). The documents that came in
-    are not changed.
+    Each document becomes one document with the same id and a copy of the metadata, plus two keys.
+    `text_format` is "markdown", which tells the splitters and retrievers of this package how to
+    read it. `format_report` holds mode, windows, retries, fallbacks, restored, uncertain (a
+    sentence for each possible error) and removed (running heads and page numbers). The input
+    documents are not changed.
 
     It also reads files, PDF by the layout of its pages (extra `pdf`), alone or as the parser of a
     loader:
 
         HiQAFormatter(llm).parse(Blob.from_path("manual.pdf"))
 
-    Give it whole documents: where another loader cuts a file into pages, take the loader's mode
-    that joins them (form feeds between pages are understood: running heads and page numbers are
-    then found).
+    Pass whole documents. If a loader cuts a file into pages, use its mode that joins them; form
+    feeds between pages let the formatter recognise running heads and page numbers.
 
     Args:
-        llm: A chat model or LLM that writes the Markdown, window by window, each answer checked;
+        llm: A chat model or LLM that writes the Markdown window by window; every answer is checked.
             None: rules and layout alone.
         preset: "default"; "paper": every heading at level 1, with a number that shows its depth,
             each window after the whole of the one before;
@@ -67,10 +66,11 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         format: How documents are read: "markdown", "html", "text", or "auto" as in
             `ContentAwareTextSplitter`.
         add_report: Whether `format_report` is added.
-        metadata_lists: Whether it is a dict; else a string of JSON, which every store takes.
-        password: For encrypted PDF files.
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
-            or your own function.
+        metadata_lists: Whether it is a dict; otherwise it is a JSON string, which every store
+            accepts.
+        password: The password of encrypted PDF files.
+        reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
+            own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
             repeat_prompt, whole_previous, cache, max_concurrency, max_calls, progress, timeout.
 
@@ -129,10 +129,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
     def lazy_transform_documents(
         self, documents: Iterable[Document]
     ) -> Iterator[Document]:
-        """`transform_documents` as they are ready.
-
-        Of many documents only a few are held at a time.
-        """
+        """`transform_documents` as a generator, which holds only a few documents at a time."""
         queue = DocumentQueue(documents, self._format)
         for formatted in self.core.format_all(queue):
             parent, _, _ = queue.next()
@@ -161,11 +158,11 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
         """The Markdown of a file.
 
-        It is one document with its `source`, of a PDF also the number of `pages`.
+        One document with its `source` and, for a PDF, the number of `pages`.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
-            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
+            MissingExtra: the package that reads PDF files is not installed (an ImportError).
         """
         metadata = dict(blob.metadata)
         if blob.source:

@@ -32,29 +32,29 @@ class HiQATransformer(StructureSplitter):
         ('table', 'Sizes\\npart | mm\\nA')
 
     It is a `TextSplitter` too, so `split_documents`, `create_documents`, `split_text` and
-    `from_tiktoken_encoder` work. For `HiQARetriever` nothing needs to be split before: it takes
-    whole documents, and this as `splitter` where its settings matter.
+    `from_tiktoken_encoder` work. `HiQARetriever` takes whole documents, not chunks; pass this class
+    as its `splitter` to change settings.
 
     Metadata is that of `ContentAwareTextSplitter`, and `hiqa_kind` ("text", "table" or "image");
-    `hiqa_images`, for every image that the segment refers to `file` and `alt` (and `title`), to be
-    shown, as a string of JSON (a list with `metadata_lists`); `hiqa_caption`, `hiqa_description`
-    (of the vision model), `hiqa_part` and `hiqa_parts`, `hiqa_degraded` (the vision model failed).
-    What does not apply is "", 0 or False.
+    `hiqa_images`, a JSON string (a list with `metadata_lists`) with `file` and `alt` (and `title`)
+    of every image in the segment, for display; `hiqa_caption`, `hiqa_description` (by the vision
+    model), `hiqa_part` and `hiqa_parts`, `hiqa_degraded` (the vision model failed). Keys that do
+    not apply are "", 0 or False.
 
     Args:
-        chunk_size: Hard limit of what is indexed of a segment, heading path included, and of the
-            text of a part of a table. An image written as data may be longer.
-        length_function: What measures sizes: estimated tokens by default, since the heading path
-            takes at most 64 of them.
-        add_context: True: `page_content` is what is to be indexed: the heading path, and of a table
-            caption, headers and row labels, of an image alt text, caption and the sentences around
-            it; `segment_text` in the metadata is then the passage as it stands. False:
+        chunk_size: Hard limit of a segment's index text, including the heading path, and of the
+            text of each part of a cut table. An image in a data URL may be longer.
+        length_function: The function that measures sizes: estimated tokens by default, of which the
+            heading path takes at most 64.
+        add_context: True: `page_content` is the index text: the heading path, then for a table its
+            caption, headers and row labels, for an image its alt text, caption and the sentences
+            around it; `segment_text` in the metadata is then the unchanged passage. False:
             `page_content` is the passage, an exact slice.
         settings: The other settings of `structrag.HiQASplitter`: metadata, path_tokens,
             table_cells, describe_image (a function, or an `ImageDescriber`), exclude_titles,
             plain_headings, language, sentence_splitter. `format`, `strip_whitespace` and
-            `metadata_lists` as in `ContentAwareTextSplitter`, and what every LangChain splitter
-            takes; there is no overlap.
+            `metadata_lists` as in `ContentAwareTextSplitter`, and the arguments of every LangChain
+            splitter; there is no overlap.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -84,8 +84,7 @@ class HiQATransformer(StructureSplitter):
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
-        """As published: the whole path, a section's text whole, however long, and tables never
-        cut."""
+        """As published: the whole path, whole section texts of any length, and uncut tables."""
         return cls._preset(UNLIMITED, settings)
 
     @classmethod

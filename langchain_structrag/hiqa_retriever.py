@@ -32,7 +32,7 @@ from structrag.text.tokens import count_tokens
 class HiQARetriever(IndexRetriever):
     """Finds segments among many look-alike documents (HiQA, equation 2).
 
-    Vectors, BM25 and critical keywords are put together.
+    It combines vectors, BM25 and critical keywords.
 
     Example:
         >>> texts = ["# LM358\\n\\nIt draws 1 mA.", "# TL431\\n\\nIt draws 2 mA."]
@@ -42,19 +42,19 @@ class HiQARetriever(IndexRetriever):
         >>> segment.page_content, segment.metadata["hiqa_keywords"]
         ('# TL431\\n\\nIt draws 2 mA.', ['TL431'])
 
-    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. It splits
+    Create it with `from_documents`, `from_texts` or `load`, or from a structrag `Index`. It splits
     documents into texts, tables and images, each indexed under the titles that lead to it
-    (`splitter=HiQATransformer(...)` changes how). `k` and `where` are also taken by `invoke`,
+    (`splitter=HiQATransformer(...)` changes how). `k` and `where` are also accepted by `invoke`,
     `ainvoke` and `batch`.
 
-    The vectors may be a LangChain vector store's (`vectorstore=...` of `from_documents`), the
-    lexical route any LangChain retriever's: index `retriever.segments()` there, let it return about
-    50 results, and set `retriever.lexical`.
+    A LangChain vector store may keep the vectors (`vectorstore=...` of `from_documents`), and any
+    LangChain retriever may be the lexical route: index `retriever.segments()` there, let it return
+    about 50 results, and set `retriever.lexical`.
 
-    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, by key alone
-    with the routes "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it
-    holds; `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` where
-    `max_tokens` shortened it.
+    Metadata of a result, all JSON: as in `MultiViewRetriever` without `views_hit`, with the routes
+    "dense", "bm25" and "keywords"; `hiqa_keywords`, the query's keywords in the segment;
+    `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` if `max_tokens`
+    shortened it.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -83,7 +83,7 @@ class HiQARetriever(IndexRetriever):
     diversify: str | None = None
     """Either None, or "round_robin" for questions that compare several keywords."""
     view: str = "raw"
-    """Which view of the index is searched."""
+    """The view of the index to search."""
     order: str = "score"
     """Either "score", or "document" for reading order."""
     compare_rest: bool | None = None
@@ -103,18 +103,18 @@ class HiQARetriever(IndexRetriever):
     """What counts these tokens, `str -> int`; by default an estimate."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a search would refuse."""
+        """Check now what a search would reject."""
         super().model_post_init(context)
         check_packing(self.max_tokens)
 
     def segments(self) -> list[Document]:
-        """All segments as a lexical engine has to index them. The index text, the segment's id, and
+        """All segments for a lexical engine to index: the index text, the segment's id, and
         `structrag_chunk` in the metadata."""
         return segment_documents(self.index.store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches. See
-        `structrag.retrieval.hiqa.tuning.tune_steps`."""
+        `structrag.retrieval.hiqa.tuning.tune_flow`."""
         return self._tuned(self._core().tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
-    """Splits between sentences that belong together less than recent ones.
+    """Splits where sentences belong together less than at recent gaps.
 
-    What became too small is merged. With an `embedding` the similarity of the sentences around each
-    gap counts, with an `llm` too every gap is one question of one token.
+    Small chunks are merged. With an `embedding`, the similarity of the sentences around each gap
+    decides; with an `llm` as well, every gap is one question with a one-token answer.
 
     Example:
         >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
@@ -50,36 +50,36 @@ class IDMSTextSplitter(ReadingTextSplitter):
         '# Pump\\n\\nIt moves water. Rinse its filter.'
         'Invoices are due in March.'
 
-    Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the
-    chunk; 0.0 at the start of a section), `idms_margin_source` (what margins were read from:
-    "log-probabilities", "rating", "similarity", "words" or "function"), and `idms_margin_fallbacks`
-    and `idms_degraded`: how many gaps had no answer of the model and took the similarity. Of
-    `enrich`, else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter
-    text) and `idms_added` (a string of JSON: sentences of the document that explain what the chunk
-    presupposes, with their offsets). What is embedded is what was enriched: `page_content` is the
-    shorter text where there is one, the passage itself is in `segment_text`; added sentences
-    stand in front where `add_context`.
+    Metadata is that of `ContentAwareTextSplitter`, plus `idms_margin` (of the gap before the chunk;
+    0.0 at the start of a section), `idms_margin_source` ("log-probabilities", "rating",
+    "similarity", "words" or "function"), and `idms_margin_fallbacks` and `idms_degraded`: the
+    number of gaps for which similarity replaced a missing answer of the model, and whether there
+    were any. `enrich` adds `idms_density`, `idms_action`, `idms_reduced` (a shorter text) and
+    `idms_added` (a JSON string: sentences of the document that explain what the chunk assumes, with
+    their offsets); without it they are 0.0, "none" and "". The enriched text is embedded:
+    `page_content` is the shorter text, if any, and `segment_text` the original passage; with
+    `add_context`, added sentences come first.
 
     Args:
-        embedding: LangChain `Embeddings`, or what structrag takes: the name of a
-            sentence-transformers model, a function. None: the document's own words (TF-IDF).
+        embedding: LangChain `Embeddings`, or any embedder that structrag accepts, such as the name
+            of a sentence-transformers model or a function. None: the document's own words (TF-IDF).
         llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its
-            answer where it gives them, else by a rating from 0 to 10. None: the similarity.
-        chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: half
-            of it.
-        target_chunk_size: What `merge="greedy"` fills up to; None: two thirds of `chunk_size`.
-        length_function: What measures sizes; characters by default, tokens after
+            answer if it returns them, else by a rating from 0 to 10. None: similarity decides.
+        chunk_size: Hard limit of `page_content`, including the heading path with `add_context`.
+        min_chunk_size: Smaller segments are merged if both fit; at most `chunk_size`; None: half of
+            it.
+        target_chunk_size: The size that `merge="greedy"` aims at; None: two thirds of `chunk_size`.
+        length_function: The function that measures sizes; characters by default, tokens with
             `from_tiktoken_encoder`.
         margin: As in `structrag.IDMSSplitter`; "auto" with neither embedding nor llm: "words".
         enrich: "none", "reduce", "supplement", "both", "paper" (all of it as published), or an
-            `IDMSEnricher` with settings of its own, but for its limit, which is `chunk_size`.
+            `IDMSEnricher` with custom settings, except for its limit, which is `chunk_size`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
             merge, prompt, normalised, respect_sections, boundary_embedder, reuse_vectors,
             exclude_titles, plain_headings, language, sentence_splitter. `cache`, `batch_size`,
             `max_concurrency`, `progress`, `format`, `strip_whitespace` and `metadata_lists` as in
-            `PICTextSplitter`, and what every LangChain splitter takes.
+            `PICTextSplitter`, and the arguments of every LangChain splitter.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -145,10 +145,9 @@ class IDMSTextSplitter(ReadingTextSplitter):
         llm: Any = None,
         **settings: Unpack[IDMSPaperArguments],
     ) -> IDMSTextSplitter:
-        """As published: the chunk so far against the next sentence, then enriched.
-
-        Merged up to 200 words, no limit, sections not looked at. Sizes are words. `llm` must be
-        given, or a `TransformersMargin` as `margin`. Pass `enrich="none"` for margins alone.
+        """As published: the current chunk against the next sentence, then enriched. Merged up to
+        200 words, without a limit or sections. Sizes are words. Pass an `llm`, or a
+        `TransformersMargin` as `margin`. Pass `enrich="none"` for margins alone.
         """
         published = changes_of(IDMSSplitter.paper())
         sizes = {

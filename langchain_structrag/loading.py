@@ -21,24 +21,26 @@ class StructragLoader(BaseLoader):
         >>> document.metadata
         {'source': 'docs/limits.md', 'text_format': 'markdown'}
 
-    One document a file, never one a page: sections go over pages. A PDF becomes Markdown by its
-    layout (extra `pdf`), with its `title` and number of `pages` in the metadata. HTML keeps its
-    markup, which the splitters and retrievers here read; for other splitters put `HiQAFormatter`
-    behind, which makes Markdown of it. `text_format` tells them how to read a text.
+    It makes one document per file, not one per page, because sections continue across pages. A PDF
+    becomes Markdown by its layout (extra `pdf`), with its `title` and number of `pages` in the
+    metadata. HTML keeps its markup, which the splitters and retrievers of this package read; for
+    other splitters, convert it to Markdown with `HiQAFormatter`. `text_format` says how to read a
+    text.
 
-    Of a folder all files of these kinds are taken, hidden ones aside. One that cannot be read is
-    left out with a warning; a file that is named itself raises.
+    From a folder it loads all files of these formats except hidden ones. A file that cannot be read
+    is skipped with a warning; if the file itself was named, it raises.
 
     Args:
         path: A file, a folder, or a list of them.
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
-            or your own function.
-        isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
-            for files that strangers send.
-        password: For encrypted PDF files.
+        reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
+            own function.
+        isolated: Whether to read each PDF in a separate process with limits on memory and time, for
+            untrusted input.
+        password: The password of encrypted PDF files.
+        images_to: A folder for the pictures of PDF files; the image blocks then name the files.
 
     Raises:
-        InvalidParameter: `path` is none.
+        InvalidParameter: `path` is not a path.
     """
 
     def __init__(
@@ -48,16 +50,17 @@ class StructragLoader(BaseLoader):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load(self) -> Iterator[Document]:
-        """The documents, one after the other.
+        """The documents, one by one.
 
         Raises:
-            InvalidDocument: nothing is there, or a named file cannot be read (a ValueError).
-            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
+            InvalidDocument: the path does not exist, or a named file cannot be read (a ValueError).
+            MissingExtra: the package that reads PDF files is not installed (an ImportError).
         """
         for path in self.paths:
             for file, loaded in self.reading.load_all(path):
@@ -66,7 +69,7 @@ class StructragLoader(BaseLoader):
 
 
 class StructragParser(BaseBlobParser):
-    """Parses blobs as `StructragLoader` loads files, for the loaders of other places.
+    """Parses blobs as `StructragLoader` loads files, for loaders of other sources.
 
     Example:
         >>> blob = Blob.from_data("# Pumps", path="s3/pumps.md")
@@ -74,7 +77,7 @@ class StructragParser(BaseBlobParser):
         'markdown'
 
     Args:
-        reader, isolated, password: As in `StructragLoader`.
+        reader, isolated, password, images_to: As in `StructragLoader`.
     """
 
     def __init__(
@@ -83,8 +86,9 @@ class StructragParser(BaseBlobParser):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
         """One document, with the blob's metadata and its `source`."""

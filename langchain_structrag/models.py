@@ -61,18 +61,18 @@ class LangChainEmbedder(HostEmbedder):
         (8, 512)
 
     Args:
-        embeddings: Asked through `embed_documents` and, one text a call, `embed_query`; async
-            through their async forms.
+        embeddings: Called through `embed_documents` and, one text per call, `embed_query`, or their
+            async forms.
         name: For cache keys and saved indexes; default: the class with the model's name and
-            settings, never a key. One that names no model and holds other objects, such as a
-            client, needs a name to share a cache.
-        max_tokens: What the model reads of a text; longer texts are then embedded in windows
-            instead of being truncated. None: what the object tells, as HuggingFaceEmbeddings does,
-            else every text goes in whole.
+            settings, never an API key. An object that names no model and holds other objects, such
+            as a client, needs a name to share a cache.
+        max_tokens: The model's input limit; longer texts are then embedded in windows instead of
+            being truncated. None: the limit that the object reports, as HuggingFaceEmbeddings does,
+            or else no limit.
 
     Raises:
-        InvalidParameter: `embeddings` is none of LangChain's, or `max_tokens` is below 1 (a
-            ValueError).
+        InvalidParameter: `embeddings` is not a LangChain `Embeddings`, or `max_tokens` is below 1
+            (a ValueError).
     """
 
     def __init__(
@@ -108,21 +108,21 @@ class LangChainModel(HostModel):
         'A pump.'
 
     Args:
-        model: Called by `invoke` and `ainvoke` with a string. Its answer is a string, or the text
-            of a message, text blocks joined. A model, one with fallbacks, retries or bound
-            arguments, or any other Runnable whose types allow that: `prompt | model` where the
-            prompt has one place, `model | StrOutputParser()`, a RunnableLambda.
+        model: Called through `invoke` and `ainvoke` with a string; answers with a string or a
+            message, whose text blocks are joined. A model, a model with fallbacks, retries or bound
+            arguments, or any other Runnable of these types: `prompt | model` if the prompt has one
+            placeholder, `model | StrOutputParser()`, a RunnableLambda.
         name: For cache keys and saved indexes; default: the class with the model's name and
-            settings, of a chain those of all its parts, never a key. A chain that holds a function,
-            as a RunnableLambda does, does not tell what it calls: it needs a name to share a cache,
-            and another one when the function changes.
-        config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call
-            as well.
+            settings (for a chain, those of all its parts), never an API key. A chain that holds a
+            function, such as a RunnableLambda, needs a name to share a cache, and a new name when
+            the function changes.
+        config: A `RunnableConfig` for every call; inside a retriever, the retriever's callbacks
+            reach the call as well.
         normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
 
     Raises:
-        InvalidParameter: `model` is no Runnable, or takes no string, or gives neither a string nor
-            a message (a ValueError).
+        InvalidParameter: `model` is not a Runnable, does not accept a string, or returns neither a
+            string nor a message (a ValueError).
     """
 
     def __init__(
@@ -209,7 +209,7 @@ def as_language_model(value: Any) -> LanguageModel | Any:
     return LangChainModel(value) if isinstance(value, Runnable) else value
 
 
-NEEDED = "a Runnable that takes a string and gives a string or a message"
+NEEDED = "a Runnable from a string to a string or a message"
 
 
 def check_answers(model: Any, *, takes_text: bool = True) -> None:
@@ -221,7 +221,7 @@ def check_answers(model: Any, *, takes_text: bool = True) -> None:
     if not isinstance(model, Runnable):
         raise InvalidParameter(
             f"model must be a LangChain chat model or LLM, or {NEEDED}; got "
-            f"{type(model).__name__}. A plain function is passed as llm= as it is."
+            f"{type(model).__name__}. Pass a plain function directly as llm=."
         )
     if isinstance(model, BaseLanguageModel):
         return
@@ -246,8 +246,8 @@ def _check_input(model: Runnable[Any, Any]) -> None:
         names = first.input_variables
         if len(names) != 1 or not _allows(first.input_types.get(names[0], str), str):
             raise InvalidParameter(
-                f"model must be {NEEDED}; the prompt that the chain begins with has the places "
-                f"{sorted(names)}. It must have exactly one, for a string: set others by "
+                f"model must be {NEEDED}; the prompt that starts the chain has the placeholders "
+                f"{sorted(names)}. It must have exactly one, for a string; set the others with "
                 "prompt.partial(...)."
             )
         return

@@ -53,10 +53,10 @@ class TwoHopRetriever(ToolRetriever):
         >>> first.metadata["two_hop_entities"]  # what the second search was given
         ['Acme Pumps']
 
-    It needs no language model. Results of both hops come by turns, each once. By key alone,
-    `two_hop_entities` in their metadata are the names that were added to the question, `rank` is
-    the place among the results. `SelfAsk` takes it like any other retriever. `k` and `where` are
-    also taken by `invoke`, `ainvoke` and `batch`.
+    It needs no language model. The results of both hops alternate, each once. By key only,
+    `two_hop_entities` in their metadata are the names added to the question, and `rank` is the
+    position among the results. `SelfAsk` accepts it like any other retriever. `k` and `where` are
+    also accepted by `invoke`, `ainvoke` and `batch`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -67,14 +67,14 @@ class TwoHopRetriever(ToolRetriever):
     k: int | None = None
     """Most results; None: all of both hops."""
     max_entities: int = 5
-    """Most names added to the question."""
+    """The largest number of names added to the question."""
     entity_hits: int | None = 2
     """The names are those of so many of the first results; None: of all, which finds less."""
     find_entities: Any = None
     """Text -> names; None: by their form."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a search would refuse."""
+        """Check now what a search would reject."""
         super().model_post_init(context)
         self._stepped()
 
@@ -170,7 +170,7 @@ def document_of(hit: Hit) -> Document:
 class SelfAsk(Runnable[Any, dict[str, Any]]):
     """Answers a question by follow-up questions (D3, section 5.2).
 
-    Each follow-up is retrieved for and answered by itself.
+    Each follow-up gets its own retrieval and its own answer.
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
@@ -181,7 +181,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         >>> chain.invoke("Who founded the maker of the X100?")["answer"]
         'Jane'
 
-    The input is a question, or a dict with "question" (and "where"); `where` is also taken by
+    The input is a question, or a dict with "question" (and "where"); `where` is also accepted by
     `invoke`, `ainvoke` and `batch`. The output is a dict: `question`; `answer` ("Unanswerable" when
     nothing was found); `evidence`, the documents of all hops, each once; `trace`, a dict for each
     hop with `follow_up`, `answer`, `evidence` and `cost`; `stopped`, why no further follow-up was
@@ -189,20 +189,20 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
     "no_reply"); `cost`, stage -> calls, prompt_tokens, answer_tokens and scored; `failures`, calls
     that failed.
 
-    Calls of the model and searches of another package's retriever are child runs of the chain's
-    run.
+    Calls of the model, and searches by a retriever of another package, are child runs of the
+    chain's run.
 
     Args:
-        retriever: A retriever of this package, asked with its own settings (except for `max_tokens`
-            of `HiQARetriever`: see `evidence_tokens`), or any LangChain retriever.
+        retriever: A retriever of this package, with its own settings (except for `max_tokens` of
+            `HiQARetriever`: see `evidence_tokens`), or any LangChain retriever.
         llm: A chat model or LLM that asks and answers; None: the model of the retriever or its
             index.
-        max_followups: Most follow-ups, default 4.
-        min_followups: A final answer that comes before so many follow-ups, default 1, is not taken;
+        max_followups: The largest number of follow-ups, default 4.
+        min_followups: A final answer before this number of follow-ups (default 1) is rejected, and
             the question itself is looked up instead. 0: a model may answer from memory.
-        token_budget: Tokens of all prompts and answers of a question; no new round begins that
-            would reach beyond it. None: no limit.
-        evidence_tokens: Tokens of evidence in one prompt, default 3,000.
+        token_budget: The limit for the tokens of all prompts and answers of a question; no new
+            round starts that would exceed it. None: no limit.
+        evidence_tokens: The token limit of the evidence in one prompt, default 3,000.
         prompts: What the model is asked: a `structrag.retrieval.multihop.hops.SelfAskPrompts`.
 
     Raises:
@@ -232,8 +232,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         """The answer to a question.
 
         Raises:
-            InvalidParameter: the input is no question.
-            ModelFailed: not one call of the model succeeded (NoModel: there is no model).
+            InvalidParameter: the input is not a question.
+            ModelFailed: no call of the model succeeded (NoModel: there is no model).
         """
         return self._call_with_config(
             partial(self._answer, where=where),
@@ -270,13 +270,13 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
     ) -> BaseTool:
         """A tool that answers a `question` with its evidence.
 
-        That is its one argument. Its content is text, the answer and below it the passages it rests
-        on, each with its source, heading path and characters; its artifact is the chain's output.
-        With `args_schema` or `arg_types` it is LangChain's own tool.
+        Its only argument is `question`. Its content is text: the answer, followed by the passages
+        it is based on, each with its source, heading path and character range. Its artifact is the
+        chain's output. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default told from the documents, such as "answer_from_ovens".
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "answer_from_ovens".
+            description: The description that the model reads; say what the documents are about.
         """
         if args_schema is not None or arg_types is not None:
             return super().as_tool(

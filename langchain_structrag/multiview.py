@@ -13,9 +13,8 @@ from structrag.integrations.kinds import MULTIVIEW, RetrieverKind
 
 
 class MultiViewRetriever(IndexRetriever):
-    """Finds chunks by several views of each section (MC-indexing).
-
-    The views are its text, a summary and its keywords.
+    """Finds chunks by several views of each section (MC-indexing): its text, a summary and
+    keywords.
 
     Example:
         >>> from langchain_core.documents import Document
@@ -28,17 +27,17 @@ class MultiViewRetriever(IndexRetriever):
         >>> chunk.page_content, chunk.metadata["heading_path"]
         ('## Cleaning\\n\\nRinse the filter.', 'Pump > Cleaning')
 
-    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k
-    plain Documents (fewer only where there are fewer chunks; preset "paper": as published), best
-    first. `k` and `where` are also taken by `invoke`, `ainvoke` and `batch`; `where` is `{"doc_id":
-    "report", "year": [2020, 2021]}` or a function of a document's metadata.
+    Create it with `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns
+    exactly k plain Documents (fewer only if there are fewer chunks; preset "paper": as published),
+    best first. `k` and `where` are also taken by `invoke`, `ainvoke` and `batch`; `where` is
+    `{"doc_id": "report", "year": [2020, 2021]}` or a function of a document's metadata.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
     `start_index` and `end_index` (characters of the source, exact; of the visible text for HTML).
-    By key alone, since they are no part of the passage: `score`, `rank` (from 1), `routes` (route
-    -> rank there), `scores` (route -> its own score), `score_parts` (route -> what it added to the
-    score) and `views_hit`; `metadata.full()` has all. A retriever holds an index and its models,
-    so it is not serialised by LangChain: use `save` and `load`.
+    By key only, because they do not belong to the passage: `score`, `rank` (from 1), `routes`
+    (route -> rank there), `scores` (route -> its own score), `score_parts` (route -> its
+    contribution to the score) and `views_hit`; `metadata.full()` returns all. A retriever holds an
+    index and its models, so LangChain cannot serialise it: use `save` and `load`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

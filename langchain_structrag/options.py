@@ -27,15 +27,19 @@ from structrag.model_calls.settings import CallOptions
 
 # What users of other retrievers and stores write, and what it is called here.
 HINTS = {
-    "search_kwargs": "For the number of results pass k=4, for a condition where=... to invoke.",
+    "search_kwargs": (
+        "Pass k=4 for the number of results, and where=... to invoke for a condition."
+    ),
     "chunk_size": "Pass splitter=ContentAwareTextSplitter(chunk_size=...).",
     "chunk_overlap": "Pass splitter=ContentAwareTextSplitter(chunk_overlap=...).",
     "text_splitter": "Pass splitter=.",
     "node_parser": "Pass splitter=.",
     "vector_store": "Pass vectorstore=.",
-    "splitter": "Leave it out: this retriever reads whole documents by their own sections.",
-    "vectorstore": "Leave it out: this retriever keeps its vectors itself.",
-    "store": "Retrievers over chunks take it (MultiView, HiQA, D3); others have save().",
+    "splitter": "Omit it: this retriever splits whole documents by their sections.",
+    "vectorstore": "Omit it: this retriever stores its own vectors.",
+    "store": (
+        "Only retrievers over chunks accept it (MultiView, HiQA, D3); for others use save()."
+    ),
     "similarity_top_k": "Pass k=.",
     "top_k": "Pass k=.",
     "show_progress": "Pass progress=True.",
@@ -162,7 +166,7 @@ def further_settings(
 
 
 class KnownFields(BaseModel):
-    """A base whose classes refuse unknown fields, naming the nearest."""
+    """Base of classes that reject unknown fields and name the closest one."""
 
     @model_validator(mode="before")
     @classmethod

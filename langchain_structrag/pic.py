@@ -35,27 +35,29 @@ class PICTextSplitter(ReadingTextSplitter):
         'Rinse its filter. Invoices are due in March.'
 
     Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and
-    `pic_threshold` (both 0.0 where the text was too short to be looked at), and `pic_degraded`,
-    whether the language model should have given a summary and did not.
+    `pic_threshold` (both 0.0 if the text was too short to compare), and `pic_degraded`, whether the
+    language model failed to write a summary.
 
     Args:
-        embedding: LangChain `Embeddings`, or what structrag takes: the name of a
-            sentence-transformers model, a function. None: LSA of each document's own sentences.
-        llm: A chat model or LLM that writes the summary, one call a document or section. None: its
-            most central sentences.
-        chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        min_chunk_size: Wished least size, at most half of `chunk_size`; None: a third of it.
-        length_function: What measures sizes; characters by default, tokens after
+        embedding: LangChain `Embeddings`, or any embedder that structrag accepts, such as the name
+            of a sentence-transformers model or a function. None: LSA of each document's own
+            sentences.
+        llm: A chat model or LLM that writes the summary, with one call per document or section.
+            None: the most central sentences serve instead.
+        chunk_size: Hard limit of `page_content`, including the heading path with `add_context`.
+        min_chunk_size: The minimum size to aim at, at most half of `chunk_size`; None: a third of
+            it.
+        length_function: The function that measures sizes; characters by default, tokens with
             `from_tiktoken_encoder`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions,
             instructions_key, instruction_vectors, as_query, threshold, threshold_sd, hysteresis,
             scope, respect_sections, bounds, prompt, summary_window, boundary_embedder,
             reuse_vectors, exclude_titles, plain_headings, language, sentence_splitter. `cache` (a
-            structrag `Cache`: finished calls and vectors are kept, so that a run can be resumed),
-            `batch_size` and `max_concurrency` of the models, `progress`.
-            `format`, `strip_whitespace` and `metadata_lists` as in `ContentAwareTextSplitter`, and
-            what every LangChain splitter takes.
+            structrag `Cache` that keeps finished calls and vectors, so that a run can be resumed),
+            `batch_size` and `max_concurrency` of the models, and `progress`. `format`,
+            `strip_whitespace` and `metadata_lists` as in `ContentAwareTextSplitter`, and the
+            arguments of every LangChain splitter.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -100,8 +102,8 @@ class PICTextSplitter(ReadingTextSplitter):
         llm: Any = None,
         **settings: Unpack[PICPaperArguments],
     ) -> PICTextSplitter:
-        """As published (section 3.2). The document's summary, the mean, no size bounds, sections
-        not looked at."""
+        """As published (section 3.2): the document's summary, the mean as threshold, no size
+        bounds, no sections."""
         published = changes_of(PICSplitter.paper(), "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
         arguments: dict[str, Any] = {**published, **sizes, **settings}

@@ -28,11 +28,9 @@ from structrag.records import Document as CoreDocument
 
 
 class ReadingTextSplitter(StructureSplitter):
-    """Base of the splitters that ask models.
-
-    Subclasses set `core`, and in `KEYS` which of a chunk's extras metadata tells by which key.
-    Documents are read in groups of bounded size: a group's prompts go out together, its sentences
-    in full batches.
+    """Base of the splitters that call models. Subclasses set `core`, and in `KEYS` the metadata key
+    of each extra of a chunk. Documents are read in groups of limited size: the prompts of a group
+    are sent together, its sentences in full batches.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = {}
@@ -59,7 +57,7 @@ class ReadingTextSplitter(StructureSplitter):
         self._runner()
 
     def explain(self, document: Document | str) -> Explanation:
-        """The numbers that a document is cut by, with the chunks."""
+        """The numbers behind the cuts of a document, with the chunks."""
         parent = (
             Document(page_content=document) if isinstance(document, str) else document
         )
@@ -74,10 +72,7 @@ class ReadingTextSplitter(StructureSplitter):
         return list(self.lazy_split_documents(check_documents(documents)))
 
     def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """`split_documents` as chunks are ready.
-
-        Of many documents only a few are held at a time.
-        """
+        """`split_documents` as a generator, which holds only a few documents at a time."""
         queue, names = DocumentQueue(documents, self._format), ChunkNames()
         for chunks in self.core.split_all(queue, runner=self._told_runner()):
             yield from names.numbered(self._chunk_documents(*queue.next(), chunks))
@@ -121,12 +116,12 @@ class ReadingTextSplitter(StructureSplitter):
         return self.core.split(document, runner=self._told_runner())
 
     def indexing_core(self) -> Any:
-        """The core's splitter for an index, whose models answer. With heading paths where chunks
-        end at sections."""
+        """The core's splitter for an index, which uses the models of the index. It adds heading
+        paths if chunks end at sections."""
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(
-                "splitter must be without embedding and llm in a retriever, whose own models "
-                f"answer; got a {type(self).__name__} with models. Leave them out."
+                "splitter must have no embedding and no llm in a retriever, which uses its own "
+                f"models; got a {type(self).__name__} with models. Leave them out."
             )
         return self._with_path()
 

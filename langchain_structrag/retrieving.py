@@ -69,6 +69,7 @@ from structrag.integrations.retrievers import (
     resolve_aliases,
     results_of,
     warn_of_chunks,
+    warn_of_fallbacks,
 )
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
@@ -81,7 +82,7 @@ STORE_OPTIONS = ("store_filter", "max_results")  # of a vector store
 
 
 class IndexRetriever(KnownFields, ToolRetriever):
-    """A retriever over a structrag index. What it is made of stands in its KIND."""
+    """A retriever over a structrag index; KIND names its classes."""
 
     KIND: ClassVar[RetrieverKind]
 
@@ -110,33 +111,35 @@ class IndexRetriever(KnownFields, ToolRetriever):
     ) -> Self:
         """Index whole documents, and return a retriever over them.
 
-        Not chunks. A document's id is its own, else its source (and page or row), else derived from
-        its content.
+        Pass documents, not chunks. The id of a document is its own id, else its source (and page or
+        row), else it is derived from its content.
 
         Args:
-            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
-                no model. None is LSA too, with a warning. Where the object does not tell how much
-                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
-            options: The fields of this class, and the arguments of structrag's class that is its
-                `index` (such as `cache`, `max_calls`, `progress`), with LangChain's objects in
-                their place: `llm` (a model or chain that writes summaries and keywords; None:
-                extractive), `splitter` (one of this package, which then always indexes the heading
-                path and counts it to its limit, or one of structrag), `store` (where all is kept: a
-                folder, "lancedb:FOLDER" or "milvus:PLACE") and `vectorstore` (a LangChain
-                `VectorStore` that keeps and embeds the views; `store_filter` and `max_results` as
-                in `langchain_structrag.stores.LangChainDenseStore`).
+            embedding: LangChain `Embeddings`, or anything that structrag's `Index` accepts; "lsa"
+                needs no model. None means LSA too, with a warning. If the object does not report
+                the model's input limit, use `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The fields of this class, and the arguments of its structrag index class (such
+                as `cache`, `max_calls`, `progress`), with LangChain objects where they apply: `llm`
+                (a model or chain that writes summaries and keywords; None: they are extracted),
+                `splitter` (of this package, which then always indexes the heading path and counts
+                it towards the limit, or of structrag), `store` (where to keep everything: a folder,
+                "lancedb:FOLDER" or "milvus:PLACE") and `vectorstore` (a LangChain `VectorStore`
+                that keeps and embeds the views; `store_filter` and `max_results` as in
+                `langchain_structrag.stores.LangChainDenseStore`).
 
         Raises:
-            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            UnknownArgument: there is no such option (a TypeError); the message lists the options.
             InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add_documents` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or returned
+                unusable vectors. No retriever is returned, and only the `cache` is kept;
+                `from_documents([],
+                ...)` and `add_documents` keep finished documents.
+            BudgetExceeded: `max_calls` is reached; the same applies.
         """
         retriever = cls._over(cls.KIND.index, "from_documents", embedding, options)
         with lost_retriever("from_documents", "add_documents", options.get("cache")):
             retriever.add_documents(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod
@@ -150,6 +153,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         retriever = cls._over(cls.KIND.index, "afrom_documents", embedding, options)
         with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
             await retriever.aadd_documents(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod
@@ -183,8 +187,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
         embedding: Any = None,
         **options: Unpack[RetrieverOptions],
     ) -> Self:
-        """A retriever over an index that `save` wrote. With the models it was built with; `options`
-        as for `from_documents`. `verify=True` checks all bytes now."""
+        """Open an index that `save` wrote. Pass the models it was built with; `options` as for
+        `from_documents`. `verify=True` checks all bytes now."""
         make = partial(cls.KIND.index.load, path)
         return cls._over(make, "load", embedding, options)
 
@@ -221,11 +225,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return [*names, "vectorstore", *STORE_OPTIONS]
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a search would refuse."""
+        """Check now what a search would reject."""
         super().model_post_init(context)
-        store = getattr(self.index, "dense_store", None)
-        if isinstance(store, LangChainDenseStore):
-            store.index = self.index
         self._core()
 
     def __str__(self) -> str:
@@ -295,14 +296,14 @@ class IndexRetriever(KnownFields, ToolRetriever):
     def neighbours(
         self, document: Document, before: int = 1, after: int = 1
     ) -> list[Document]:
-        """A result with what stands before and behind it, in reading order.
+        """A result with the passages before and after it, in reading order.
 
         Args:
-            document: A result of this retriever, by its `doc_id`, `previous_id` and `next_id`.
-            before, after: Most of each, from 0. They have score 0.0 and rank 0.
+            document: A result of this retriever, with its `doc_id`, `previous_id` and `next_id`.
+            before, after: The largest number of each, from 0. They have score 0.0 and rank 0.
 
         Raises:
-            InvalidParameter: it is no result of this index, or a number is below 0.
+            InvalidParameter: it is not a result of this index, or a number is below 0.
         """
         check_at_least("before", before, 0)
         check_at_least("after", after, 0)
@@ -310,7 +311,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         if None in map(facts.get, ("doc_id", "previous_id", "next_id")):
             raise InvalidParameter(
                 "document must be a result of this retriever; its metadata has no doc_id, "
-                "previous_id and next_id. Pass what invoke gave."
+                "previous_id and next_id. Pass a document that invoke returned."
             )
         chunks = chunks_of(self.index, facts["doc_id"])
         place = {chunk.id: number for number, chunk in enumerate(chunks)}
@@ -364,8 +365,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
             return self._documents(self._chosen(hits))
 
     def add_documents(self, documents: Iterable[Document]) -> Any:
-        """Add whole documents, and return the index's report. Unchanged ones cost nothing, one that
-        changed under its id is replaced."""
+        """Add whole documents, and return the index's report. Unchanged documents cost nothing; a
+        changed document with the same id is replaced."""
         return self._adding(documents).invoke(f"documents for {type(self).__name__}")
 
     async def aadd_documents(self, documents: Iterable[Document]) -> Any:
@@ -390,7 +391,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return RunnableLambda(add, aadd, name="add_documents")
 
     def delete(self, ids: str | Sequence[str]) -> bool:
-        """Remove documents (not chunks) by id, from every view. False if one was not there."""
+        """Remove documents (not chunks) by id, from every view. False if one is missing."""
         return bool(self.index.delete(check_ids("ids", ids)))
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
@@ -398,7 +399,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return await run_in_executor(None, self.delete, ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder. Models and a host's stores are not part of it."""
+        """Write the index to a folder, without models and external stores."""
         self.index.save(path)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -424,8 +425,8 @@ def _core_options(
     if store is not None:
         if embedding is not None:
             raise InvalidParameter(
-                "embedding must be None where vectorstore is given: the store embeds by itself. "
-                "Make the store with that embedding."
+                "embedding must be None when vectorstore is given, because the store embeds "
+                "texts itself. Create the store with that embedding."
             )
         is_wrapped = isinstance(store, LangChainDenseStore)
         read["dense_store"] = (

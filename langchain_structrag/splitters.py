@@ -17,10 +17,10 @@ from structrag.text.tokens import count_tokens
 
 
 class ContentAwareTextSplitter(StructureSplitter):
-    """Splits into sections, whole where they fit, else cut between blocks.
+    """Splits into sections: whole if they fit, else cut between blocks.
 
-    Sections are the smallest titled divisions. Takes the place of `RecursiveCharacterTextSplitter`
-    by name.
+    Sections are the smallest titled divisions. A drop-in replacement for
+    `RecursiveCharacterTextSplitter`.
 
     Example:
         >>> from langchain_core.documents import Document
@@ -32,30 +32,31 @@ class ContentAwareTextSplitter(StructureSplitter):
         Pump > Cleaning '## Cleaning\\n\\nRinse the filter.'
 
     Args:
-        chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        chunk_overlap: Whole sentences that a later piece of a cut section repeats, at most this
-            long together; more than half of `chunk_size` counts as half. Sections never overlap.
-        length_function: What measures sizes.
-        keep_separator: Accepted and without effect: nothing of the text is ever left out.
-        add_start_index: Whether metadata has places: `start_index`, `end_index`, `section_id`,
-            `source_start` and `source_end`. False, for record managers: a chunk that did not change
-            has the same metadata, whatever was put in front of it.
-        strip_whitespace: Whether blank lines before a chunk and white space after it are left out;
-            its first line keeps its indentation, and offsets move. False: the chunks of a document
-            without overlap, joined, are the document.
-        format: "markdown", "html", "text" or "auto": told by the metadata (a media type such as
-            `mimetype`, or the suffix of `source`, `file_path` or `file_name`) or by the text.
-        exclude_titles: Titles (any case) of sections left out with everything below them.
-        flat_chunk_size: `chunk_size` of documents without any heading; None: `chunk_size`.
-        min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit;
-            0: never.
-        plain_headings: Whether headings are looked for in plain text.
-        language: Of the sentences, an English name.
-        sentence_splitter: In place of our sentence rules: a text to [(start, end), ...].
+        chunk_size: Hard limit of `page_content`, including the heading path with `add_context`.
+        chunk_overlap: The overlap, in whole sentences, between the pieces of a divided section; at
+            most half of `chunk_size` is used. Sections never overlap.
+        length_function: The function that measures sizes.
+        keep_separator: Accepted without effect: no text is ever left out.
+        add_start_index: Whether metadata has positions: `start_index`, `end_index`, `section_id`,
+            `source_start` and `source_end`. Use False with record managers: an unchanged chunk then
+            keeps the same metadata when text before it changes.
+        strip_whitespace: Whether to strip blank lines before a chunk and white space after it; its
+            first line keeps its indentation, and offsets are adjusted. False: without overlap, the
+            chunks of a document join to the document.
+        format: "markdown", "html", "text" or "auto": detected from the metadata (a media type such
+            as `mimetype`, or the suffix of `source`, `file_path` or `file_name`) or from the text.
+        exclude_titles: Titles (any case) of sections to leave out with everything below them.
+        flat_chunk_size: The `chunk_size` of documents without headings; None: `chunk_size`.
+        min_chunk_size: A smaller chunk is merged with its neighbour under the same heading if both
+            fit; 0: never.
+        plain_headings: Whether to look for headings in plain text.
+        language: The language of the sentences, by its English name.
+        sentence_splitter: Replaces the built-in sentence rules: a function from a text to [(start,
+            end), ...].
         add_context: Whether `page_content` begins with the heading path and a newline;
             `start_index` still refers to the source. False: `page_content` is an exact slice and
                 the path is in the metadata alone.
-        metadata_lists: Whether `heading_path` is a list of titles, which not every store takes.
+        metadata_lists: Whether `heading_path` is a list of titles, which some stores reject.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -111,8 +112,8 @@ class ContentAwareTextSplitter(StructureSplitter):
 
     @classmethod
     def paper(cls, **settings: Any) -> Self:
-        """As published (MC-indexing, section 3.1): sections whole, however long. A document without
-        headings, of which the paper does not speak, is cut at 300 tokens, by `count_tokens`."""
+        """As published (MC-indexing, section 3.1): whole sections of any length. A document without
+        headings, a case that the paper does not mention, is cut at 300 tokens of `count_tokens`."""
         published = {
             "chunk_size": UNLIMITED,
             "flat_chunk_size": ContentAwareSplitter.paper().flat_max_tokens,
@@ -122,9 +123,9 @@ class ContentAwareTextSplitter(StructureSplitter):
 
 
 class FixedTextSplitter(StructureSplitter):
-    """Packs sentences until the next would pass `chunk_size`.
+    """Packs sentences until the next one would exceed `chunk_size`.
 
-    It is the papers' baseline, for comparisons.
+    The baseline of the papers, for comparison.
 
     Example:
         >>> FixedTextSplitter(chunk_size=30).split_text("It moves water. Rinse it. Oil the shaft.")

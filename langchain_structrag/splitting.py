@@ -50,27 +50,26 @@ class EncodingLength:
 
 
 class StructureSplitter(TextSplitter):
-    """What the splitters here share: sizes, offsets, metadata. Subclasses set `core`, the splitter
-    of structrag that does the work.
+    """Base of the splitters: sizes, offsets, metadata. Subclasses set `core`, the structrag
+    splitter that does the work.
 
     Sizes are in units of `length_function`: characters by default, tokens after
     `from_tiktoken_encoder` or `from_huggingface_tokenizer`. `chunk_size` is a hard limit of
-    `page_content`; only a single code point that is longer by itself exceeds it, and its metadata
-    then has `oversize`.
+    `page_content`; only a single longer code point exceeds it, and its metadata then has
+    `oversize`.
 
-    Every chunk's metadata is a deep copy of its parent's and `start_index`, `end_index`
-    (characters; exact, carried from the cut), `heading_path` (titles, outermost first, joined by
-    " > "), `section_id`, `source_start` and `source_end` (the place in the file: of HTML in the
-    markup), `table_header` (header rows of a cut table, else "") and `oversize`. All chunks have
-    all of these, strings, numbers and bools, so every vector store takes them. For HTML the indexes
-    refer to the visible text, `structrag.read_text(html, format="html").text`. A chunk that is
-    split again gives chunks with their places and titles in the document; -1 is a place that nobody
-    knows.
+    Every chunk's metadata is a deep copy of its parent's, plus `start_index` and `end_index` (exact
+    character offsets), `heading_path` (titles, outermost first, joined by " > "), `section_id`,
+    `source_start` and `source_end` (the place in the file: of HTML in the markup), `table_header`
+    (header rows of a cut table, else "") and `oversize`. All chunks have all of these as strings,
+    numbers and bools, so every vector store accepts them. For HTML the offsets refer to the visible
+    text, `structrag.read_text(html, format="html").text`. Chunks that are split again keep their
+    positions and titles in the document; -1 is an unknown position.
 
-    Ids are UUIDs made from the parent and the span, so they are equal in every run; a document that
-    is there twice in one call gives each id once, and numbered ones. Empty and blank texts give no
-    chunk. Of a subclass with its own `split_text` LangChain makes the documents from what that
-    gives, with the parent's metadata and `start_index` alone.
+    Ids are UUIDs derived from the parent and the span, so they are the same in every run; if a
+    document occurs twice in one call, the second copy gets numbered ids. Empty and blank texts have
+    no chunks. If a subclass defines `split_text`, LangChain makes the documents from its result,
+    with only the parent's metadata and `start_index`.
     """
 
     OVERLAPS: ClassVar[bool] = False  # whether chunk_overlap may be above 0
@@ -240,10 +239,10 @@ class StructureSplitter(TextSplitter):
     ) -> Self:
         """A splitter whose sizes are tokens of a tiktoken encoding.
 
-        With `model_name` it is the encoding of that model. One that is not on this machine is
-        fetched by tiktoken itself, as in LangChain's own splitters, whose errors come out as they
-        are. Special tokens in a text, such as an end-of-text marker, count as ordinary characters
-        and never raise, whatever `allowed_special` and `disallowed_special` say.
+        `model_name` selects the encoding of a model. tiktoken itself downloads an encoding that is
+        not on this machine, as in LangChain's own splitters, and raises its own errors. Special
+        tokens in a text, such as an end-of-text marker, count as ordinary characters and never
+        raise, whatever `allowed_special` and `disallowed_special` say.
         """
         tiktoken = require("tiktoken", extra="langchain")
         if model_name is not None:
@@ -260,8 +259,8 @@ class StructureSplitter(TextSplitter):
     def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
         """A splitter whose sizes are tokens of a Hugging Face tokenizer.
 
-        That is one of `transformers`, or a `tokenizers.Tokenizer`. The special tokens a model adds
-        around a text are not counted.
+        The tokenizer is from `transformers`, or a `tokenizers.Tokenizer`. Special tokens that a
+        model adds around a text are not counted.
         """
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
 

@@ -23,17 +23,17 @@ from structrag.integrations.tool_names import tool_name
 class SearchInput(BaseModel):
     """What a tool that searches is called with."""
 
-    query: str = Field(description="A question, or words to look for.")
+    query: str = Field(description="A question or search words.")
 
 
 class QuestionInput(BaseModel):
     """What a tool that answers is called with."""
 
-    question: str = Field(description="The question, complete in itself.")
+    question: str = Field(description="A self-contained question.")
 
 
 class ToolRetriever(BaseRetriever):
-    """Base of the retrievers: ready tools of agents."""
+    """Base of the retrievers: adds `as_tool` for agents."""
 
     def as_tool(
         self,
@@ -43,15 +43,15 @@ class ToolRetriever(BaseRetriever):
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
     ) -> BaseTool:
-        """A tool with one argument, `query`, that gives passages to be cited.
+        """A tool with one argument, `query`, that returns passages for citation.
 
-        Its content is text: each passage below its source, heading path and characters. Its
+        Its content is text: each passage follows its source, heading path and character range. Its
         artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default told from the documents, such as "search_ovens". A warning says so where
-                a tool over other documents has the name.
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "search_ovens". A warning says so
+                if a tool over other documents has the same name.
+            description: The description that the model reads; say what the documents are about.
         """
         if args_schema is not None or arg_types is not None:
             return super().as_tool(

@@ -31,17 +31,17 @@ class ImageDescriber:
         >>> describe("data:image/png;base64,AAAA")
         'A pump.'
 
-    `HiQATransformer(describe_image=describe)` takes it.
-    Addresses of the web are handed on for the model's provider to fetch, images written as data are
-    sent. Files are read from `folder` and what is below it alone, since an address comes from a
-    document; without a folder none are.
+    `HiQATransformer(describe_image=describe)` takes it. Web addresses are passed on for the model's
+    provider to fetch; images in data URLs are sent. Addresses come from documents, which may be
+    untrusted, so files are read only from `folder` and below it; without a folder no files are
+    read.
 
     Attributes:
-        model: A chat model that takes images, or a chain with one.
-        prompt: What it is asked.
-        folder: Where the documents' relative addresses begin.
-        name: For the fingerprints of an index: the model with its settings, never a key, and the
-            prompt. One that holds a function is named as in `LangChainModel`.
+        model: A chat model that accepts images, or a chain with one.
+        prompt: The prompt for each image.
+        folder: The folder that relative addresses refer to.
+        name: For the fingerprints of an index: the model with its settings (never an API key) and
+            the prompt. For a model that holds a function, see `LangChainModel`.
     """
 
     model: Runnable[Any, Any]
@@ -58,7 +58,7 @@ class ImageDescriber:
         """The description of the image at an address.
 
         Raises:
-            InvalidDocument: it is a file outside `folder`, or one that cannot be read.
+            InvalidDocument: the address is a file outside `folder`, or the file cannot be read.
         """
         content: list[str | dict[Any, Any]] = [
             {"type": "text", "text": self.prompt},

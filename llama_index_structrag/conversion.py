@@ -168,8 +168,8 @@ def check_nodes(documents: Any) -> list[BaseNode]:
     """A list of LlamaIndex documents or nodes; raises InvalidParameter for anything else."""
     if isinstance(documents, str | BaseNode) or not hasattr(documents, "__iter__"):
         raise InvalidParameter(
-            "documents must be a list of LlamaIndex Documents; got "
-            f"{type(documents).__name__}. Files and folders are read by StructragReader."
+            f"documents must be a list of LlamaIndex Documents; got {type(documents).__name__}. "
+            "Read files and folders with StructragReader."
         )
     nodes = list(documents)
     for node in nodes:

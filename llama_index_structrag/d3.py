@@ -30,10 +30,10 @@ _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "questio
 class D3Retriever(IndexRetriever):
     """Finds the paragraphs that answer a question, by the outline (D3).
 
-    First the sections of the outline that may help, then the evidence in them. With a language
-    model these are two calls: it reads the outline and names sections, then reads their paragraphs
-    and names the evidence. Without one, BM25 and vectors do both. Made by `from_documents` or
-    `load`, or from a structrag `D3Index`.
+    It first selects sections of the outline, then the evidence in them. A language model is called
+    twice: it reads the outline and names sections, then reads their paragraphs and names the
+    evidence. Without a model, BM25 and vectors do both. Create it with `from_documents` or `load`,
+    or from a structrag `D3Index`.
 
     Example:
         >>> from llama_index.core import Document, MockEmbedding
@@ -44,27 +44,27 @@ class D3Retriever(IndexRetriever):
         'Rinse the filter.'
 
     Nodes are in reading order, as many as there is evidence; their text, offsets and
-    `heading_context` are as those of `MultiViewRetriever`.
+    `heading_context` are like those of `MultiViewRetriever`.
 
-    Facts of a node's metadata, by key alone, all JSON: `scores` and `score_parts` as in
+    Metadata of a node, by key only, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
     `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
-    What a question costs is in `result` and
-    in the event `RetrievalCostEvent`, what it would cost in `estimate`.
+    `result` and the event `RetrievalCostEvent` have the cost of a question, `estimate` its expected
+    cost.
 
     Args:
         index: The structrag `D3Index` to search.
         llm: A LlamaIndex LLM that routes and selects; None: neither.
-        similarity_top_k: Most nodes of the strategy "fused" and of those that score; None: no limit
-            with "fused", else that of `selection`.
-        evidence: An `EvidenceRetriever` over the same documents, this package's or structrag's:
-            its scores of sentences take the place of BM25 and vectors.
+        similarity_top_k: The largest number of nodes from the strategy "fused" and from strategies
+            that score; None: no limit with "fused", else the limit of `selection`.
+        evidence: An `EvidenceRetriever` over the same documents, from this package or structrag;
+            its sentence scores replace BM25 and vectors.
         preset, router, strategy, routing, selection, max_tokens, cache, max_concurrency, max_calls,
             progress, timeout: As for structrag's `D3Retriever`.
         options: `where`, `filters`, `format`, `callback_manager` and so on, as for
             `MultiViewRetriever`. `from_documents` and `load` also take `embed_model`, `summariser`
-            (who condenses long sections: a model, or None: extractive; default the `llm`), and the
-            other arguments of structrag's `D3Index`.
+            (the model that condenses long sections, or None for extraction; default the `llm`), and
+            the other arguments of structrag's `D3Index`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -79,8 +79,8 @@ class D3Retriever(IndexRetriever):
         return self.retriever.usage
 
     def result(self, question: str) -> D3Result:
-        """The evidence, how it was found, and what that cost. With the route, the model's answers,
-        and the calls and tokens of each stage."""
+        """The evidence with the route, the model's answers, and the calls and tokens of each
+        stage."""
         return _reported(self.retriever.result(question, **self._limits()))
 
     async def aresult(self, question: str) -> D3Result:
@@ -88,8 +88,8 @@ class D3Retriever(IndexRetriever):
         return _reported(await self.retriever.aresult(question, **self._limits()))
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
-        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions. Their calls run concurrently, at most `max_concurrency`
+        at a time."""
         results = self.retriever.results(questions, **self._limits())
         return [_reported(result) for result in results]
 
@@ -99,12 +99,12 @@ class D3Retriever(IndexRetriever):
         return [_reported(result) for result in results]
 
     def estimate(self, question: str) -> D3Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        """The expected and the largest cost of `result`, by stage. Calls no model and embeds
         nothing."""
         return self.retriever.estimate(question, where=self.where)
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:
-        """The evidence of a result as `retrieve` gives it."""
+        """The evidence of a result, as `retrieve` returns it."""
         return self.nodes_of(result.hits)
 
     def _search(self, query: str) -> list[Hit]:

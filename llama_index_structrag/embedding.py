@@ -55,20 +55,20 @@ class StructragEmbedding(BaseEmbedding):
         >>> embed_model.get_query_embedding("cats")
         [4.0, 1.0]
 
-    Texts come in batches of `embed_batch_size`, and the vectors are checked. Asynchronous calls use
-    the embedder's own, which for a function or a sentence-transformers model runs in a worker
-    thread. `to_dict`, and so the cache of an ingestion pipeline, knows the embedder by its name,
-    which is also `model_name`; `from_dict` must be given it again. Pickling works where the
-    embedder's own does. The node parsers and retrievers of llama_index_structrag take the embedder
-    inside, with its windows: these batch and count for themselves, and callbacks, `rate_limiter`
-    and `embeddings_cache` are for what calls this model.
+    Texts are embedded in batches of `embed_batch_size`, and the vectors are checked. Asynchronous
+    calls use the embedder's own; a function or a sentence-transformers model runs in a worker
+    thread. `to_dict`, and thus the cache of an ingestion pipeline, identifies the embedder by its
+    name, which is also `model_name`; pass it again to `from_dict`. It can be pickled if the
+    embedder can. The node parsers and retrievers of llama_index_structrag use the embedder inside
+    directly, with its windows, and do their own batching and counting; callbacks, `rate_limiter`
+    and `embeddings_cache` apply only to callers of this model.
 
     Raises:
         InvalidParameter: none of what `embedder` may be; None and LSA, whose vectors change with
             the documents; a `model_name` that is not the embedder's. Pydantic gives it as a
             ValidationError, a ValueError, with the same sentence.
-        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a
-            text, or NaN.
+        InvalidAnswer: from the methods, if the embedder does not return one vector per text, or
+            returns NaN.
     """
 
     embedder: EmbedderField = Field(
@@ -78,7 +78,10 @@ class StructragEmbedding(BaseEmbedding):
         "corpus."
     )
     embed_batch_size: int = Field(
-        default=64, gt=0, le=2048, description="Most texts in one call of the embedder."
+        default=64,
+        gt=0,
+        le=2048,
+        description="The largest number of texts in one call of the embedder.",
     )
 
     def __init__(self, embedder: Any, **options: Any) -> None:
@@ -93,7 +96,7 @@ class StructragEmbedding(BaseEmbedding):
         ):
             raise InvalidParameter(
                 f"model_name must be the embedder's own name or left out; got {self.model_name!r} "
-                f"for {self.embedder.name!r}. An embedder gets another name by its own name=..."
+                f"for {self.embedder.name!r}. To rename an embedder, use its own name=..."
             )
         self.model_name: str = self.embedder.name
         return self
@@ -129,7 +132,7 @@ class StructragEmbedding(BaseEmbedding):
         state: dict[str, Any] = super().__getstate__()
         if "embedder" not in state["__dict__"]:
             raise InvalidParameter(
-                "embedder must be one that can be pickled, such as a function defined at the top "
-                f"level of a module, which num_workers > 1 needs; got {self.model_name!r}."
+                "embedder must be picklable when num_workers > 1, such as a module-level "
+                f"function; got {self.model_name!r}."
             )
         return state

@@ -27,7 +27,7 @@ from structrag.records import Chunk
 
 
 class IDMSEnrichment(ModelFields, TransformComponent):
-    """Shortens nodes that say little and explains those that presuppose much (IDMS).
+    """Shortens nodes that say little, and explains nodes that assume much (IDMS).
 
     Example:
         >>> from structrag import IDMSEnricher
@@ -38,18 +38,18 @@ class IDMSEnrichment(ModelFields, TransformComponent):
         >>> nodes[2].metadata["heading_context"], nodes[2].metadata["idms_action"]
         ('Long Short-Term Memory (LSTM)', 'supplemented')
 
-    It takes the nodes of any parser, all of a document in one call and in order: densities are
-    compared within a document, and explanations come from its other nodes. Nodes are of one
-    document where their `file_path`, `file_name`, `source` or `doc_id` agree, else where
-    `ref_doc_id` does. Copies come back, with the same ids, texts and offsets; nodes without text
+    It accepts the nodes of any parser. Pass all nodes of a document in one call and in order:
+    densities are compared within a document, and explanations come from its other nodes. Nodes
+    belong to one document if their `file_path`, `file_name`, `source` or `doc_id` agree, or else
+    their `ref_doc_id`. It returns copies with the same ids, texts and offsets; nodes without text
     are passed on.
 
-    What models see of a node is the shorter text, or the text behind added sentences, which stand
-    in `heading_context`. Metadata that no model sees: `idms_density`, `idms_action` ("none",
-    "reduced" or "supplemented"), `idms_reduced`, `idms_added` (a string of JSON: sentences with
-    their offsets, -1 where nodes have none) and `idms_degraded`. Without an `embed_model` vectors
-    are LSA of each document's own sentences; without an `llm` sentences are picked, and codes get
-    the document's own definition.
+    Models see the shorter text of a node, or its text after added sentences in `heading_context`.
+    Metadata that no model sees: `idms_density`, `idms_action` ("none", "reduced" or
+    "supplemented"), `idms_reduced`, `idms_added` (a JSON string: sentences with their offsets, -1
+    for nodes without offsets) and `idms_degraded`. Without an `embed_model`, vectors are LSA of
+    each document's own sentences; without an `llm`, whole sentences are selected, and codes get the
+    document's own definition.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -58,8 +58,10 @@ class IDMSEnrichment(ModelFields, TransformComponent):
 
     enrich: EnrichField = Field(
         default="both",
-        description="reduce, supplement, both, paper (as published), or an IDMSEnricher with "
-        "settings and prompts of its own.",
+        description=(
+            "reduce, supplement, both, paper (as published), or an IDMSEnricher with custom "
+            "settings and prompts."
+        ),
     )
 
     @classmethod
@@ -67,7 +69,7 @@ class IDMSEnrichment(ModelFields, TransformComponent):
         return "IDMSEnrichment"
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a call would refuse."""
+        """Check now what a call would reject."""
         super().model_post_init(context)
         checked_enricher(self.enrich)
         self._runner()

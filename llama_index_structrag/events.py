@@ -23,7 +23,7 @@ class IndexBuildStartEvent(BaseEvent):
 
 
 class IndexBuildEndEvent(BaseEvent):
-    """Documents were added: how many, and what it cost.
+    """Documents were added: their number and the cost.
 
     Example:
         >>> usage = {"llm_calls": 0}
@@ -44,7 +44,7 @@ class IndexBuildEndEvent(BaseEvent):
 
 
 class RetrievalCostEvent(BaseEvent):
-    """`D3Retriever` has answered a question: what that took.
+    """`D3Retriever` has answered a question: the cost.
 
     Example:
         >>> stage = {"calls": 1, "prompt_tokens": 90, "answer_tokens": 4, "scored": 0}
@@ -52,7 +52,7 @@ class RetrievalCostEvent(BaseEvent):
         >>> event.cost["route"]["calls"]
         1
 
-    `cost` says what each stage took, `degraded` how many calls failed and were replaced by scores.
+    `cost` is the cost of each stage, `degraded` the number of failed calls that scores replaced.
     """
 
     question: str

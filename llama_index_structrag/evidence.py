@@ -21,14 +21,15 @@ from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.offsets import slice_metadata
 from structrag.integrations.retrievers import check_limits, with_one_embedder
-from structrag.retrieval.evidence.shortening import Shortener, Slice
+from structrag.records import Document, Hit
+from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
-    """Finds the passages that answer a question, within a reader's tokens.
+    """Finds the passages that answer a question, within a token budget.
 
     Example:
         >>> from llama_index.core import Document
@@ -39,24 +40,24 @@ class EvidenceRetriever(IndexRetriever):
         ('Rinse the filter every week.', 'Pump > Cleaning')
 
     Every sentence, table row and heading is scored by how well the words around it match those of
-    the question; the best bring their paragraphs, until `max_tokens` are used up. Nodes are as
-    those of `MultiViewRetriever`; `score_parts` says what matched. Beside a passage stand the
-    paragraphs, lists and tables before and behind it (PREVIOUS, NEXT); `docstore()` has them all.
+    the question; the best ones bring in their paragraphs until `max_tokens` is used. Nodes are like
+    those of `MultiViewRetriever`; `score_parts` says what matched. The relationships PREVIOUS and
+    NEXT lead to the paragraphs, lists and tables around a passage; `docstore()` holds them all.
 
-    With `embed_model` a structrag embedder of sentence-transformers, or `token_encoder` one of them
-    beside a LlamaIndex embedding model, the tokens of the question are matched one by one, which is
-    what finds most; so are they with an `embed_model` that holds a SentenceTransformer, such as
-    `HuggingFaceEmbedding`. With another the sentences' vectors are used instead.
+    The tokens of the question are matched one by one, which finds most, with any of these: a
+    structrag embedder of sentence-transformers as `embed_model`, such an embedder as
+    `token_encoder`, or an `embed_model` that holds a SentenceTransformer, such as
+    `HuggingFaceEmbedding`. Other models use sentence vectors instead.
 
-    A part of a table or list is shown with the caption and header, or the sentence before it
-    (`heading_context`, which models see and `max_tokens` counts). `context="all"` shows the heading
-    path too, `context="none"` nothing.
+    A part of a table or list is shown with its caption and header, or with the sentence before it
+    (`heading_context`, which models see and `max_tokens` counts). `context="all"` adds the heading
+    path, `context="none"` adds nothing.
 
     Args:
-        index: structrag's `EvidenceRetriever`; `from_documents` and `load` make one.
-        similarity_top_k: Most passages; None: no limit but the tokens.
-        max_tokens: Most tokens of all passages together; with `similarity_top_k`, None is no limit,
-            and else near passages are joined and widened until the tokens are used.
+        index: structrag's `EvidenceRetriever`; `from_documents` and `load` create one.
+        similarity_top_k: The largest number of passages; None: only the token budget limits them.
+        max_tokens: The token budget of all passages together. With `similarity_top_k`, None is no
+            limit; otherwise close passages are joined and widened until the budget is used.
         order: "rank" for the best first, or "document" for reading order.
         options: As for `MultiViewRetriever`.
 
@@ -73,6 +74,12 @@ class EvidenceRetriever(IndexRetriever):
         top_k = self._settings.get("k")
         check_limits(self.order, similarity_top_k=top_k, max_tokens=self.max_tokens)
         return super()._core()
+
+    def _node(self, hit: Hit, document: Document) -> NodeWithScore:
+        scored = super()._node(hit, document)
+        facts = {INDEX_KEY: self.index.handle}
+        set_metadata(scored.node, with_facts(scored.node.metadata, facts))
+        return scored
 
     def _get_prompts(self) -> PromptDictType:
         return {}
@@ -92,17 +99,18 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         >>> short.text
         'The blue pump leaks at the seal.'
 
-    For `node_postprocessors` of a query engine. Each result is an exact slice of the text of one
-    node, with its metadata and relationships; its places move along, `start_char_idx` and
-    `source_start` with their ends. The nodes are embedded for every question, so give it some ten,
-    not hundreds. Nodes that are no `TextNode` are left out.
+    Use it in `node_postprocessors` of a query engine. Each result is an exact slice of one node's
+    text, with its metadata and relationships; its positions are adjusted (`start_char_idx` and
+    `source_start` with their ends). Nodes of an `EvidenceRetriever` with the same models are not
+    embedded again; other nodes are embedded for every question, so pass about ten, not hundreds.
+    Nodes that are not a `TextNode` are dropped.
 
     Args:
-        embed_model: As in `EvidenceRetriever`; None: LSA over the nodes at hand.
-        token_encoder: Gives vectors of tokens beside an `embed_model` that has none.
-        max_tokens: Most tokens of all slices together.
-        order: "rank" for the best first, or "document" for the order in which they came.
-        context: What a slice is shown with in `heading_context`: "lead", "all" or "none", as in
+        embed_model: As in `EvidenceRetriever`; None: LSA over these nodes.
+        token_encoder: The encoder of token vectors, for an `embed_model` that has none.
+        max_tokens: The token budget of all slices together.
+        order: "rank" for the best first, or "document" for the order of the input.
+        context: What `heading_context` adds to a slice: "lead", "all" or "none", as in
             `EvidenceRetriever`.
 
     Raises:
@@ -116,7 +124,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         default=None, repr=False, description="As in EvidenceRetriever."
     )
     max_tokens: int = Field(
-        default=1000, description="Most tokens of all slices together."
+        default=1000, description="The token budget of all slices together."
     )
     order: str = Field(default="rank", description="'rank' or 'document'.")
     context: str = Field(default="lead", description="'lead', 'all' or 'none'.")
@@ -133,7 +141,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         return fields
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a question would refuse."""
+        """Check now what a question would reject."""
         super().model_post_init(context)
         self._shortener = Shortener(
             core_embedder(self.embed_model),
@@ -145,7 +153,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name that LlamaIndex saves."""
+        """The name under which LlamaIndex saves it."""
         return "StructragEvidencePostprocessor"
 
     def _postprocess_nodes(
@@ -153,12 +161,21 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if query_bundle is None:
             raise InvalidParameter(
-                "query_bundle must be the question, since evidence is for a question; got None."
+                "query_bundle must be given, because evidence is selected for a question; got "
+                "None."
             )
         with_text = [node for node in nodes if isinstance(node.node, TextNode)]
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
-        slices = self._shortener.shorten(texts, query_bundle.query_str)
+        places = [_place(node.node) for node in with_text]
+        slices = self._shortener.shorten(texts, query_bundle.query_str, places)
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
+
+
+def _place(node: Any) -> Place | None:
+    """Where the index that gave a node holds it."""
+    handle = node.metadata.get(INDEX_KEY)
+    values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
+    return None if None in values else Place(*values)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:
@@ -170,7 +187,8 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     set_metadata(short, metadata)
     if piece.context:
         outer = metadata.get(CONTEXT_KEY, "")
-        metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
+        contexts = dict.fromkeys(filter(None, (outer, piece.context)))
+        metadata[CONTEXT_KEY] = "\n".join(contexts)
         for keys in (
             short.excluded_embed_metadata_keys,
             short.excluded_llm_metadata_keys,

@@ -53,7 +53,7 @@ _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
 
 class HiQAFormatter(TransformComponent, BaseReader):
-    """Turns plain text or HTML into structured Markdown, losing no word (HiQA).
+    """Turns plain text or HTML into structured Markdown without losing a word (HiQA).
 
     Example:
         >>> from llama_index.core.ingestion import IngestionPipeline
@@ -70,18 +70,17 @@ class HiQAFormatter(TransformComponent, BaseReader):
         Rinse it.
         <BLANKLINE>
 
-    One document in, a copy of it out, with the same id and metadata; to this are added, seen by no
-    model, `text_format`, "markdown", by which the parsers and retrievers here know how to read it,
-    and `format_report`, a string of JSON: mode, windows, retries, fallbacks, restored, uncertain
-    (one sentence for whatever may be wrong) and removed (running heads and page numbers).
+    Each document becomes a copy with the same id and metadata, plus two keys that models do not
+    see. `text_format` is "markdown", which tells the parsers and retrievers of this package how to
+    read it. `format_report` is a JSON string with mode, windows, retries, fallbacks, restored,
+    uncertain (a sentence for each possible error) and removed (running heads and page numbers).
 
     It also reads files, PDF by the layout of its pages (extra `pdf`), alone or for a folder:
 
         SimpleDirectoryReader("manuals", file_extractor={".pdf": HiQAFormatter()}).load_data()
 
-    Give it whole documents: where another reader cuts a file into pages, join them (form feeds
-    between pages are understood: running heads and page numbers are then found). Nodes without text
-    are passed on.
+    Pass whole documents. If a reader cuts a file into pages, join them; form feeds between pages
+    let the formatter recognise running heads and page numbers. Nodes without text are passed on.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -90,69 +89,88 @@ class HiQAFormatter(TransformComponent, BaseReader):
 
     llm: LanguageModelField = Field(
         default=None,
-        description="LlamaIndex LLM that writes the Markdown window by window, each answer "
-        "checked; None: rules and layout.",
+        description=(
+            "LlamaIndex LLM that writes the Markdown window by window; every answer is checked. "
+            "None: rules and layout."
+        ),
     )
     preset: Literal["default", "paper", "code"] = Field(
         default="default",
         description="'paper': headings at level 1 with numbers; 'code': near the paper's code.",
     )
     window_words: int | None = Field(
-        default=None, description="Words that a call converts; None: by preset."
+        default=None,
+        description="Words converted in one call; None: set by the preset.",
     )
     padding_words: int | None = Field(
-        default=None, description="Words shown around them; None: by preset."
+        default=None,
+        description="Words of context around them; None: set by the preset.",
     )
     prompt: str | None = Field(
-        default=None, description="The instruction of each message; None: by preset."
+        default=None,
+        description="The instruction in each message; None: set by the preset.",
     )
     repeat_prompt: bool | None = Field(
         default=None,
-        description="Whether it also stands at the end of each message; None: by preset.",
+        description=(
+            "Whether the instruction is repeated at the end of each message; None: set by the "
+            "preset."
+        ),
     )
     whole_previous: bool | None = Field(
         default=None,
-        description="Whether all of the window before is shown, not its end; None: by preset.",
+        description=(
+            "Whether the whole previous window is shown instead of its end; None: set by the "
+            "preset."
+        ),
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
         default="auto",
-        description="Format of the documents; auto: told by file_type, the file's suffix or the "
-        "text.",
+        description=(
+            "Format of the documents; auto: detected from file_type, the file's suffix or the "
+            "text."
+        ),
     )
     add_report: bool = Field(
-        default=True, description="Whether format_report is added."
+        default=True, description="Whether to add format_report to the metadata."
     )
     algorithm_version: Literal[1] = Field(
         default=1,
-        description="Changes when the same input would be formatted differently.",
+        description="The version changes when the same input would be formatted differently.",
     )
     password: str | None = Field(
-        default=None, exclude=True, repr=False, description="For encrypted PDF files."
+        default=None,
+        exclude=True,
+        repr=False,
+        description="The password of encrypted PDF files.",
     )
     reader: Any = Field(
         default="layout",
         exclude=True,
-        description="Who reads PDF files: 'layout', 'docling' or a function.",
+        description="The reader of PDF files: 'layout', 'docling' or a function.",
     )
     cache: Any = Field(
         default=None,
         exclude=True,
-        description="A structrag Cache that keeps finished calls; None: none.",
+        description="A structrag Cache that keeps finished calls; None: no cache.",
     )
     max_concurrency: int = Field(
-        default=8, gt=0, exclude=True, description="Most calls in flight."
+        default=8,
+        gt=0,
+        exclude=True,
+        description="The largest number of concurrent calls.",
     )
     max_calls: int | None = Field(
         default=None,
         gt=0,
         exclude=True,
-        description="Most calls of one run; None: no limit.",
+        description="The largest number of calls in one run; None: no limit.",
     )
     timeout: float | None = Field(
         default=None,
         gt=0,
         exclude=True,
-        description="Most seconds of one call; None: no limit.",
+        description="The time limit of one call in seconds; None: no limit.",
     )
 
     @classmethod
@@ -165,7 +183,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
         return self
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """The documents in Markdown, in order. Those that come in are not changed."""
+        """The documents in Markdown, in order. The input is not changed."""
         core = self._core()
         documents: list[BaseNode] = []
         for group in shown_groups(
@@ -191,11 +209,12 @@ class HiQAFormatter(TransformComponent, BaseReader):
     ) -> list[Document]:
         """The Markdown of a file.
 
-        It is one document, whose id is the path; of a PDF `pages` in its metadata is their number.
+        One document, whose id is the path. For a PDF, `pages` in its metadata is the number of
+        pages.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
-            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
+            MissingExtra: the package that reads PDF files is not installed (an ImportError).
         """
         document, pdf = _opened(file, extra_info, fs, self.reader, self.password)
         source = pdf or read_node(document, document.id_, format=self.format)

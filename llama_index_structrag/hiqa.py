@@ -34,19 +34,19 @@ class HiQANodeParser(_Fields):
         >>> table.metadata["hiqa_kind"], table.metadata["heading_path"]
         ('table', 'Sizes')
 
-    For `HiQARetriever` nothing needs to be parsed before: it takes whole documents, and this as
-    `node_parser` where its settings matter. See `ContentAwareNodeParser` for offsets, limits and
-    metadata. A node's text is the passage as it stands, a table with all its cells. What is
-    embedded (`MetadataMode.EMBED`) is the path, `heading_context`, and of a text the text; of a
-    table its caption, headers and row labels, of an image alt text, caption and the sentences
-    around it, both in the metadata `segment_index_text`. What language models see
-    (`MetadataMode.LLM`) is always the text, with the titles above it once.
+    `HiQARetriever` takes whole documents, not nodes; pass this class as its `node_parser` to change
+    settings. See `ContentAwareNodeParser` for offsets, limits and metadata. A node's text is the
+    unchanged passage, a table with all its cells. The embedded text (`MetadataMode.EMBED`) is the
+    path, `heading_context`, followed by the text; for a table by its caption, headers and row
+    labels, and for an image by alt text, caption and the sentences around it (both in the metadata
+    `segment_index_text`). Language models (`MetadataMode.LLM`) always see the text, with the titles
+    above it once.
 
-    Metadata that no model sees: `hiqa_kind`, "text", "table" or "image"; `hiqa_images`, for every
-    image that the node refers to `file` and `alt` (and `title`), as a string of JSON, to be shown;
-    `hiqa_caption`, `hiqa_description` (of the vision model), `hiqa_part` and `hiqa_parts`,
-    `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model failed). What
-    does not apply is "", 0 or False.
+    Metadata that no model sees: `hiqa_kind`, "text", "table" or "image"; `hiqa_images`, a JSON
+    string with `file` and `alt` (and `title`) of every image in the node, for display;
+    `hiqa_caption`, `hiqa_description` (by the vision model), `hiqa_part` and `hiqa_parts`,
+    `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model failed). Keys
+    that do not apply are "", 0 or False.
     """
 
     CORE: ClassVar[Any] = HiQASplitter
@@ -54,7 +54,7 @@ class HiQANodeParser(_Fields):
     chunk_size: int = Field(
         default=512,
         gt=0,
-        description="Most tokens of a node's text as it is embedded, path included.",
+        description="The token limit of a node's embedded text, including its heading path.",
     )
 
     def __init__(self, **settings: Unpack[HiQAParserArguments]) -> None:
@@ -66,13 +66,12 @@ class HiQANodeParser(_Fields):
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
-        """As published: the whole path, a section's text whole, however long, and tables never
-        cut."""
+        """As published: the whole path, whole section texts of any length, and uncut tables."""
         return cls._preset(UNLIMITED, settings)
 
     @classmethod
     def code(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
-        """With the limit of the published code, 8,000 tokens a node."""
+        """With the limit of the published code, 8,000 tokens per node."""
         return cls._preset(HiQASplitter.code().max_tokens, settings)
 
     @classmethod

@@ -35,7 +35,7 @@ from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 class HiQARetriever(IndexRetriever):
     """Finds segments among many look-alike documents (HiQA, equation 2).
 
-    Vectors, BM25 and critical keywords are put together.
+    It combines vectors, BM25 and critical keywords.
 
     Example:
         >>> from llama_index.core import Document, MockEmbedding
@@ -46,32 +46,31 @@ class HiQARetriever(IndexRetriever):
         >>> retriever.retrieve("What does the TL431 draw?")[0].metadata["hiqa_keywords"]
         ['TL431']
 
-    Made by `from_documents` or `load`, or from a structrag `Index`. It splits documents into texts,
-    tables and images, each indexed under the titles that lead to it
+    Create it with `from_documents` or `load`, or from a structrag `Index`. It splits documents into
+    texts, tables and images, each indexed under the titles that lead to it
     (`node_parser=HiQANodeParser(...)` changes how).
 
-    The vectors may be a LlamaIndex vector store's (`vector_store=...` of `from_documents`), the
-    lexical route any LlamaIndex retriever's: index `retriever.segments()` there, let it return
+    A LlamaIndex vector store may keep the vectors (`vector_store=...` of `from_documents`), and any
+    LlamaIndex retriever may be the lexical route: index `retriever.segments()` there, let it return
     about 50 results, and set `retriever.lexical`.
 
-    Nodes are as those of `MultiViewRetriever`, text and table in full for language models, and
-    their metadata has in place of `views_hit`: routes "dense", "bm25" and
-    "keywords"; `hiqa_keywords`, the query's keywords that it holds; and
-    `hiqa_kind`, `hiqa_images` and the rest as in `HiQANodeParser`; `hiqa_cut` where `max_tokens`
-    shortened it.
+    Nodes are like those of `MultiViewRetriever`, with full texts and tables for language models.
+    Instead of `views_hit` their metadata has the routes "dense", "bm25" and "keywords";
+    `hiqa_keywords`, the query's keywords in the node; `hiqa_kind`, `hiqa_images` and the rest as in
+    `HiQANodeParser`; `hiqa_cut` if `max_tokens` shortened it.
 
     Args:
         index: The structrag `Index` to search.
-        similarity_top_k: How many nodes; fewer where fewer were found.
+        similarity_top_k: The number of nodes; fewer if fewer were found.
         preset, alpha, beta, keywords, detect_keywords, routes, diversify, view, order,
             compare_rest: As for structrag's `HiQARetriever`.
-        lexical: A LlamaIndex retriever over `segments()` in place of BM25; see
+        lexical: A LlamaIndex retriever over `segments()` that replaces BM25; see
             `llama_index_structrag.hiqa_retriever.LexicalRoute`.
-        max_tokens: Tokens that the nodes may have together as language models see them, metadata
-            included; those that do not fit are left out, and only the best is cut, at the end of a
-            sentence, if it does not fit alone. None: no limit.
-        tokenizer: What counts these tokens, as in the node parsers; None: LlamaIndex's global
-            tokenizer.
+        max_tokens: The token budget of all nodes as language models see them, metadata included.
+            Nodes that do not fit are dropped; only the best one is cut, at the end of a sentence,
+            if it does not fit alone. None: no limit.
+        tokenizer: The tokenizer that counts these tokens, as in the node parsers; None:
+            LlamaIndex's global tokenizer.
         options: As for `MultiViewRetriever`.
 
     Raises:
@@ -85,7 +84,7 @@ class HiQARetriever(IndexRetriever):
 
     @property
     def lexical(self) -> Any:
-        """What takes the place of BM25; None: nothing does."""
+        """The retriever that replaces BM25, or None."""
         return self._settings.get("lexical")
 
     @lexical.setter
@@ -103,13 +102,13 @@ class HiQARetriever(IndexRetriever):
         return settings
 
     def segments(self) -> list[TextNode]:
-        """All segments as a lexical engine has to index them. The index text as text, under the
-        segment's node id, as results have it."""
+        """All segments for a lexical engine to index: the index text under the segment's node id,
+        the same id as in results."""
         return segment_nodes(self.index.store, self.retriever.source.view)
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches. See
-        `structrag.retrieval.hiqa.tuning.tune_steps`."""
+        `structrag.retrieval.hiqa.tuning.tune_flow`."""
         return self._tuned(self.retriever.tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:

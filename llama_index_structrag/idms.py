@@ -60,9 +60,9 @@ EnrichField = Annotated[
 
 
 class IDMSNodeParser(_Fields):
-    """Nodes end between sentences that belong together less than recent ones.
+    """Ends a node where sentences belong together less than at recent gaps.
 
-    What became too small is merged.
+    Small nodes are merged.
 
     Example:
         >>> from llama_index.core import Document
@@ -73,17 +73,18 @@ class IDMSNodeParser(_Fields):
         '# Pump\\n\\nIt moves water. Rinse its filter.'
         'Invoices are due in March.'
 
-    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
+    A replacement for `SemanticSplitterNodeParser(embed_model=...)`. See `ContentAwareNodeParser`
     for offsets, limits and metadata, and `structrag.chunks.idms.splitter.IDMSSplitter` for the
-    settings. With an `llm` every gap is one question of one token, answered by log-probabilities
-    where the LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees:
-    `idms_margin` (of the gap in front of the node; 0.0 at the start of a section),
-    `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
-    `idms_degraded`: how many gaps had no answer of the LLM and took the similarity. Of `enrich`,
-    else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text, which
-    models see in place of the node's) and `idms_added` (as JSON: sentences of the document that
-    explain what the node presupposes, with their offsets), which where `add_context` follow the
-    titles in `heading_context`; the node's text stays, and is what language models see.
+    settings. With an `llm`, every gap is one question with a one-token answer, read from
+    log-probabilities if the LLM returns them, else from a rating from 0 to 10. Metadata, which no
+    model sees: `idms_margin` (of the gap before the node; 0.0 at the start of a section),
+    `idms_margin_source` (what the margins were derived from), and `idms_margin_fallbacks` and
+    `idms_degraded`: the number of gaps for which similarity replaced a missing answer of the LLM,
+    and whether there were any. `enrich` adds `idms_density`, `idms_action`, `idms_reduced` (a
+    shorter text, which embedding models see instead of the node's) and `idms_added` (a JSON string:
+    sentences of the document that explain what the node assumes, with their offsets); without it
+    they are 0.0, "none" and "". With `add_context`, added sentences follow the titles in
+    `heading_context`. The node's text is unchanged, and language models see it.
     """
 
     CORE: ClassVar[Any] = IDMSSplitter
@@ -92,18 +93,24 @@ class IDMSNodeParser(_Fields):
     target_chunk_size: int | None = Field(
         default=None,
         gt=0,
-        description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size.",
+        description=(
+            "The size in tokens that merge='greedy' aims at; None: two thirds of chunk_size."
+        ),
     )
     margin: NamedFunction = Field(
         default="auto",
-        description="What says that two sides belong together: llm, similarity, words, or a "
-        "function such as TransformersMargin; auto: the llm, else "
-        "embed_model, else words.",
+        description=(
+            "What decides whether two sides belong together: llm, similarity, words, or a "
+            "function such as TransformersMargin; auto: llm if given, else embed_model, else "
+            "words."
+        ),
     )
     enrich: EnrichField = Field(
         default="none",
-        description="Whether nodes that say little get a shorter text, and dense ones "
-        "explanations: none, reduce, supplement, both, paper, or an IDMSEnricher.",
+        description=(
+            "Whether wordy nodes get a shorter text and dense ones get explanations: none, "
+            "reduce, supplement, both, paper, or an IDMSEnricher."
+        ),
     )
 
     def __init__(
@@ -126,8 +133,9 @@ class IDMSNodeParser(_Fields):
         llm: Any = None,
         **settings: Unpack[IDMSParserArguments],
     ) -> Self:
-        """As published: the chunk so far against the next sentence, then enriched. Merged up to 260
-        tokens (200 words), no limit, no sections. Pass `enrich="none"` for margins alone."""
+        """As published: the current chunk against the next sentence, then enriched. Merged up to
+        260 tokens (200 words), without a limit or sections. Pass `enrich="none"` for margins
+        alone."""
         core = IDMSSplitter.paper()
         enrich = settings.get("enrich", "paper")
         published = {

@@ -33,10 +33,10 @@ class StructragReader(BaseReader):
         >>> document.id_, document.metadata["text_format"]
         ('docs/limits.md', 'markdown')
 
-    One document a file, never one a page, with the path as its id: read again, it is the same
-    document. A PDF becomes Markdown by its layout (extra `pdf`), with its `title` and number of
-    `pages` in the metadata. HTML keeps its markup, which the node parsers and retrievers here read;
-    for other parsers put `HiQAFormatter` behind, which makes Markdown of it.
+    It makes one document per file, not one per page, with the path as its id, so that reading it
+    again returns the same document. A PDF becomes Markdown by its layout (extra `pdf`), with its
+    `title` and number of `pages` in the metadata. HTML keeps its markup, which the node parsers and
+    retrievers of this package read; for other parsers, convert it to Markdown with `HiQAFormatter`.
 
     For single kinds of files in a folder:
 
@@ -44,11 +44,12 @@ class StructragReader(BaseReader):
         SimpleDirectoryReader("manuals", file_extractor={".pdf": reader, ".md": reader}).load_data()
 
     Args:
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
-            or your own function.
-        isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
-            for files that strangers send.
-        password: For encrypted PDF files.
+        reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
+            own function.
+        isolated: Whether to read each PDF in a separate process with limits on memory and time, for
+            untrusted input.
+        password: The password of encrypted PDF files.
+        images_to: A folder for the pictures of PDF files; the image blocks then name the files.
     """
 
     def __init__(
@@ -57,8 +58,9 @@ class StructragReader(BaseReader):
         reader: Any = "layout",
         isolated: bool = False,
         password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load_data(
         self,
@@ -69,15 +71,15 @@ class StructragReader(BaseReader):
         """The document of a file, those of a folder's files, or of a list of both.
 
         Args:
-            file: A file, a folder (without `fs`), or a list of them. A file of a folder that cannot
-                be read is left out with a warning.
-            extra_info: Metadata to be added.
-            fs: A file system of fsspec on which the files lie.
+            file: A file, a folder (without `fs`), or a list of them. A file in a folder that cannot
+                be read is skipped with a warning.
+            extra_info: Metadata to add.
+            fs: The fsspec file system that holds the files.
 
         Raises:
             InvalidParameter: `file` is none of these.
-            InvalidDocument: nothing is there, or the file cannot be read (a ValueError).
-            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
+            InvalidDocument: the path does not exist, or the file cannot be read (a ValueError).
+            MissingExtra: the package that reads PDF files is not installed (an ImportError).
         """
         for place in check_paths(file, "file"):
             if fs is None:

@@ -32,15 +32,15 @@ class LlamaIndexEmbedder(HostEmbedder):
     Args:
         embed_model: The model.
         name: For cache keys and saved indexes; default: the class with the model's name and
-            settings, never a key. One that names no model and holds other objects, such as a
-            client, needs a name to share a cache.
-        max_tokens: What the model reads of a text; longer texts are then embedded in windows
-            instead of being truncated. None: what the object tells, as HuggingFaceEmbedding does by
-            its `max_length`, else every text goes in whole.
+            settings, never an API key. An object that names no model and holds other objects, such
+            as a client, needs a name to share a cache.
+        max_tokens: The model's input limit; longer texts are then embedded in windows instead of
+            being truncated. None: the limit that the object reports, as HuggingFaceEmbedding does
+            with `max_length`, or else no limit.
 
     Raises:
-        InvalidParameter: `embed_model` is none of LlamaIndex's, or `max_tokens` is below 1 (a
-            ValueError).
+        InvalidParameter: `embed_model` is not a LlamaIndex `BaseEmbedding`, or `max_tokens` is
+            below 1 (a ValueError).
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LlamaIndexEmbedder(HostEmbedder):
 
 
 class LlamaIndexModel(HostModel):
-    """An `LLM` as a language model of the core; chat models get a user's message.
+    """An `LLM` as a language model of the core; chat models get a user message.
 
     Example:
         >>> from llama_index.core.llms import MockLLM
@@ -80,7 +80,7 @@ class LlamaIndexModel(HostModel):
         normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
 
     Raises:
-        InvalidParameter: `llm` is none of LlamaIndex's (a ValueError).
+        InvalidParameter: `llm` is not a LlamaIndex `LLM` (a ValueError).
     """
 
     def __init__(self, llm: LLM, name: str = "", *, normalised: bool = True) -> None:

@@ -54,18 +54,18 @@ class TwoHopRetriever(ToolRetriever):
         >>> first.metadata["two_hop_entities"]  # what the second search was given
         ['Acme Pumps']
 
-    It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in
-    their metadata, by key alone, are the names that were added to the question.
-    `SelfAskQueryEngine` takes it like any other retriever.
+    It needs no language model. The nodes of both hops alternate, each once; `two_hop_entities` in
+    their metadata, by key only, are the names added to the question. `SelfAskQueryEngine` accepts
+    it like any other retriever.
 
     Args:
         retriever: A retriever of this package, searched with its own settings and `where` (except
             for `max_tokens` of `HiQARetriever`), or any LlamaIndex retriever.
-        similarity_top_k: Most nodes; None: all of both hops.
-        max_entities: Most names added to the question.
-        entity_hits: The names are those of so many of the first nodes; None: of all, which finds
+        similarity_top_k: The largest number of nodes; None: all of both hops.
+        max_entities: The largest number of names added to the question.
+        entity_hits: The number of first nodes to take names from; None: all nodes, which finds
             less.
-        find_entities: Text -> names; default by their form.
+        find_entities: A function from a text to names; by default they are found by their form.
         callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the
             retriever's.
 
@@ -183,7 +183,7 @@ _PLACES = {
 class SelfAskQueryEngine(BaseQueryEngine):
     """Answers a question by follow-up questions (D3, section 5.2).
 
-    Each follow-up is retrieved for and answered by itself.
+    Each follow-up gets its own retrieval and its own answer.
 
     Example:
         >>> from llama_index.core import Document
@@ -204,22 +204,22 @@ class SelfAskQueryEngine(BaseQueryEngine):
     `failures`, calls that failed.
 
     Args:
-        retriever: A retriever of this package, asked with its own settings and `where` (except for
+        retriever: A retriever of this package, with its own settings and `where` (except for
             `max_tokens` of `HiQARetriever`: see `evidence_tokens`), or any LlamaIndex retriever.
         llm: A LlamaIndex LLM that asks and answers; None: the model of the retriever or its index.
-        max_followups: Most follow-ups, default 4.
-        min_followups: A final answer that comes before so many follow-ups, default 1, is not taken;
+        max_followups: The largest number of follow-ups, default 4.
+        min_followups: A final answer before this number of follow-ups (default 1) is rejected, and
             the question itself is looked up instead. 0: a model may answer from memory.
-        token_budget: Tokens of all prompts and answers of a question; no new round begins that
-            would reach beyond it. None: no limit.
-        evidence_tokens: Tokens of evidence in one prompt, default 3,000.
+        token_budget: The limit for the tokens of all prompts and answers of a question; no new
+            round starts that would exceed it. None: no limit.
+        evidence_tokens: The token limit of the evidence in one prompt, default 3,000.
         prompts: What the model is asked: a `structrag.retrieval.multihop.hops.SelfAskPrompts`;
             `update_prompts` changes them too.
         callback_manager: As for every query engine; None: the retriever's.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
-        ModelFailed: from `query`: not one call of the model succeeded (NoModel: there is no model).
+        ModelFailed: from `query`: no call of the model succeeded (NoModel: there is no model).
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         return cls(retriever, llm, **settings)
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """What the retriever finds for the question itself."""
+        """The nodes that the retriever finds for the question itself."""
         return self.retriever.retrieve(query_bundle)
 
     async def aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -259,12 +259,12 @@ class SelfAskQueryEngine(BaseQueryEngine):
     ) -> FunctionTool:
         """A tool that answers a `question` with its evidence.
 
-        That is its one argument. Its output is text: the answer, and below it the passages it rests
-        on, each with its source, heading path and characters.
+        Its only argument is `question`. Its output is text: the answer, followed by the passages it
+        is based on, each with its source, heading path and character range.
 
         Args:
-            name: Default told from the documents, such as "answer_from_ovens".
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "answer_from_ovens".
+            description: The description that the model reads; say what the documents are about.
         """
         return answering_tool(self, name, description)
 

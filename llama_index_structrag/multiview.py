@@ -9,9 +9,8 @@ from structrag.integrations.kinds import MULTIVIEW, RetrieverKind
 
 
 class MultiViewRetriever(IndexRetriever):
-    """Finds chunks by several views of each section (MC-indexing).
-
-    The views are its text, a summary and its keywords.
+    """Finds chunks by several views of each section (MC-indexing): its text, a summary and
+    keywords.
 
     Example:
         >>> from llama_index.core import Document, MockEmbedding
@@ -22,18 +21,18 @@ class MultiViewRetriever(IndexRetriever):
         >>> node.metadata["heading_path"], node.text
         ('Pump > Cleaning', '## Cleaning\\n\\nRinse the filter.')
 
-    Returns exactly `similarity_top_k` nodes (fewer only where there are fewer chunks; preset
-    "paper": as published), best first. A node's text is a slice of its document's from
-    `start_char_idx` to `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the
-    document's id. Metadata, all JSON: the document's, and `heading_path` (titles joined by " > "),
-    `heading_context` and `section_id`; by key alone, since they are no part of the node and would
-    change its hash, `source_start`, `source_end`, `routes` (route -> rank there), `scores` (route
-    -> its own score), `score_parts` (route -> what it added to the score) and `views_hit`;
-    `node.metadata.full()` has all.
+    Returns exactly `similarity_top_k` nodes (fewer only if there are fewer chunks; preset "paper":
+    as published), best first. A node's text is a slice of its document's from `start_char_idx` to
+    `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the document's id. Metadata, all
+    JSON: the document's, and `heading_path` (titles joined by " > "), `heading_context` and
+    `section_id`; by key only, because they do not belong to the node and would change its hash,
+    `source_start`, `source_end`, `routes` (route -> rank there), `scores` (route -> its own score),
+    `score_parts` (route -> its contribution to the score) and `views_hit`; `node.metadata.full()`
+    returns all.
 
     Args:
-        index: The structrag `Index` to search; `from_documents` and `load` make one.
-        similarity_top_k: How many nodes; a fraction only with preset "paper".
+        index: The structrag `Index` to search; `from_documents` and `load` create one.
+        similarity_top_k: The number of nodes; a fraction only with preset "paper".
         preset: "default", or "paper" for MC-indexing as published.
         routes: Some of "dense", "bm25", "tfidf" and a token encoder; None: by preset.
         views, fusion, weights, order, pool: As for structrag's `MultiViewRetriever`.

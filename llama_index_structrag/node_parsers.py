@@ -34,7 +34,7 @@ else:
 class ContentAwareNodeParser(_ContentAware):
     """Nodes are the smallest titled divisions of a document (MC-indexing, section 3).
 
-    Those above `chunk_size` are cut.
+    Larger divisions are cut.
 
     Example:
         >>> from llama_index.core import Document
@@ -45,15 +45,14 @@ class ContentAwareNodeParser(_ContentAware):
         Pump '# Pump\\n\\nIt moves water.'
         Pump > Cleaning '## Cleaning\\n\\nRinse the filter.'
 
-    Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a
-    slice of the document's; with `strip=False` and no overlap the nodes tile it. Blank documents
-    give no node. What the text does not say itself, the titles above it, is in the metadata
-    `heading_context`, which embedding models and language models see.
+    A replacement for `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a
+    slice of the document's text; with `strip=False` and no overlap the nodes tile it. Blank
+    documents have no nodes. The titles above the text are in the metadata `heading_context`, which
+    embedding models and language models see.
 
-    No text as embedded (`MetadataMode.EMBED`) counts more than `chunk_size` tokens, except for a
-    single code point that does alone; that node has the metadata `oversize`. Metadata of the
-    document that would take more than half of `chunk_size` is not embedded; `metadata_not_embedded`
-    names its keys.
+    No embedded text (`MetadataMode.EMBED`) has more than `chunk_size` tokens, except for a single
+    code point that exceeds it; that node has the metadata `oversize`. Document metadata that would
+    take more than half of `chunk_size` is not embedded; `metadata_not_embedded` names its keys.
     """
 
     CORE: ClassVar[Any] = ContentAwareSplitter
@@ -61,19 +60,23 @@ class ContentAwareNodeParser(_ContentAware):
     chunk_overlap: int = Field(
         default=0,
         ge=0,
-        description="Tokens of whole sentences that a later part of a cut section repeats; more "
-        "than half of chunk_size counts as half.",
+        description=(
+            "The overlap in tokens, in whole sentences, between the parts of a divided section; "
+            "at most half of chunk_size is used."
+        ),
     )
     flat_chunk_size: int | None = Field(
         default=None,
         gt=0,
-        description="chunk_size of documents without any heading; None: chunk_size.",
+        description="The chunk_size of documents without headings; None: chunk_size.",
     )
     min_chunk_size: int = Field(
         default=0,
         ge=0,
-        description="Sections of fewer tokens join the one before them under the same parent; 0: "
-        "never.",
+        description=(
+            "A section with fewer tokens is merged into the previous one under the same parent; "
+            "0: never."
+        ),
     )
 
     def __init__(self, **settings: Unpack[ContentAwareParserArguments]) -> None:
@@ -85,8 +88,8 @@ class ContentAwareNodeParser(_ContentAware):
 
     @classmethod
     def paper(cls, **settings: Unpack[ContentAwareParserArguments]) -> Self:
-        """As published (MC-indexing, section 3.1): sections whole, however long, without the titles
-        above. A document without headings, of which the paper does not speak, is cut at 300
+        """As published (MC-indexing, section 3.1): whole sections of any length, without the titles
+        above. A document without headings, a case that the paper does not mention, is cut at 300
         tokens."""
         published: dict[str, Any] = {
             "chunk_size": UNLIMITED,
@@ -112,7 +115,7 @@ class ContentAwareNodeParser(_ContentAware):
 class FixedNodeParser(_Fixed):
     """Nodes are runs of whole sentences packed up to `chunk_size`.
 
-    It is the papers' baseline (FLC-100, 200, 300).
+    The baseline of the papers (FLC-100, 200, 300).
 
     Example:
         >>> from llama_index.core import Document
@@ -125,11 +128,11 @@ class FixedNodeParser(_Fixed):
     CORE: ClassVar[Any] = FixedSplitter
 
     chunk_size: int = Field(
-        default=300, gt=0, description="Most tokens of a node's text as it is embedded."
+        default=300, gt=0, description="The token limit of a node's embedded text."
     )
     add_context: bool = Field(
         default=False,
-        description="With within_sections: whether nodes carry their titles.",
+        description="With within_sections: whether nodes carry their heading path.",
     )
 
     def __init__(self, **settings: Unpack[FixedParserArguments]) -> None:

@@ -25,10 +25,12 @@ HINTS = {
     "vectorstore": "Pass vector_store=.",
     "chunk_size": "Pass node_parser=ContentAwareNodeParser(chunk_size=...).",
     "chunk_overlap": "Pass node_parser=ContentAwareNodeParser(chunk_overlap=...).",
-    "node_parser": "Leave it out: this retriever reads whole documents by their own sections.",
-    "splitter": "Leave it out: this retriever reads whole documents by their own sections.",
-    "vector_store": "Leave it out: this retriever keeps its vectors itself.",
-    "store": "Retrievers over chunks take it (MultiView, HiQA, D3); others have save().",
+    "node_parser": "Omit it: this retriever splits whole documents by their sections.",
+    "splitter": "Omit it: this retriever splits whole documents by their sections.",
+    "vector_store": "Omit it: this retriever stores its own vectors.",
+    "store": (
+        "Only retrievers over chunks accept it (MultiView, HiQA, D3); for others use save()."
+    ),
     "search_kwargs": "Pass similarity_top_k= or filters=.",
     "top_k": "Pass similarity_top_k=.",
 }

@@ -105,13 +105,13 @@ def inherited(
 
 
 class StructureNodeParser(NodeParser):
-    """Base of the node parsers; subclasses say how documents are split.
+    """Base of the node parsers; subclasses define how documents are split.
 
-    Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, also behind
-    another parser that kept its own; for HTML to the visible text, with `source_start` and
-    `source_end` in the metadata leading to the markup. Text that another parser changed or did not
-    place has no offsets. Ids depend on document id, span and text, as those of retrievers do, and
-    behind another parser on the settings too.
+    Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, even after
+    another parser that kept its offsets. For HTML they refer to the visible text; `source_start`
+    and `source_end` in the metadata refer to the markup. Text that another parser changed, or left
+    without offsets, has none. Ids depend on document id, span and text, like those of retrievers,
+    and after another parser also on the settings.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -123,25 +123,29 @@ class StructureNodeParser(NodeParser):
     chunk_size: int = Field(
         default=1024,
         gt=0,
-        description="Most tokens of a node's text as it is embedded, metadata included.",
+        description="The token limit of a node's embedded text, including metadata.",
     )
     tokenizer: Tokenizer = Field(
         default=None,
-        description="Callable from str to tokens; None: LlamaIndex's global tokenizer.",
+        description="A callable from str to a list of tokens; None: LlamaIndex's global tokenizer.",
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
         default="auto",
-        description="Format of the documents; auto: told by file_type, the file's suffix or the "
-        "text.",
+        description=(
+            "Format of the documents; auto: detected from file_type, the file's suffix or the "
+            "text."
+        ),
     )
     drop_navigation: bool = Field(
         default=True,
-        description="HTML: leave out nav and elements whose role is navigation.",
+        description="For HTML: leave out nav elements and elements with the role navigation.",
     )
     strip: bool = Field(
         default=True,
-        description="Leave out blank lines before and white space after a node's text; offsets "
-        "follow.",
+        description=(
+            "Whether to strip blank lines before and white space after a node's text; offsets "
+            "are adjusted."
+        ),
     )
     add_context: bool = Field(
         default=True,
@@ -149,14 +153,15 @@ class StructureNodeParser(NodeParser):
     )
     metadata_lists: bool = Field(
         default=False,
-        description="Whether heading_path and hiqa_images are lists, which not every store takes.",
+        description="Whether heading_path and hiqa_images are lists, which some stores reject.",
     )
     algorithm_version: Literal[1] = Field(
-        default=1, description="Changes when the same input would be split differently."
+        default=1,
+        description="The version changes when the same input would be split differently.",
     )
     id_func: IdFunc = Field(
         default=span_id,
-        description="Callable from number in the document and document to an id.",
+        description="A callable from the node's number and its document to an id.",
     )
 
     if TYPE_CHECKING:  # the settings of the core are fields as well
@@ -197,7 +202,7 @@ class StructureNodeParser(NodeParser):
 
     @classmethod
     def core_settings(cls, values: Any) -> dict[str, Any]:
-        """The settings that the core's splitter has by the same name, as `values` has them."""
+        """The settings that the core's splitter has under the same name, with their `values`."""
         names = sorted(defaults_of(cls.CORE).keys() & cls.model_fields.keys())
         settings = {name: getattr(values, name) for name in names}
         return {
@@ -208,7 +213,7 @@ class StructureNodeParser(NodeParser):
     def core_splitter(
         self, limit: int, counter: TokenCounter, *, context: bool = True
     ) -> Any:
-        """The core's splitter for these settings and a limit of `limit` tokens."""
+        """The core's splitter with these settings and a limit of `limit` tokens."""
         own = self._sizes(limit, context and self.add_context)
         return self.CORE(
             **{
@@ -226,7 +231,7 @@ class StructureNodeParser(NodeParser):
     def get_nodes_from_documents(
         self, documents: Sequence[Any], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
-        """The nodes of documents. Raises InvalidParameter for what is no document or node."""
+        """The nodes of documents. Raises InvalidParameter for anything but documents and nodes."""
         checked: list[Any] = check_nodes(documents)
         return super().get_nodes_from_documents(checked, show_progress, **kwargs)
 
@@ -339,11 +344,11 @@ class StructureNodeParser(NodeParser):
         return [part.node for part in fitted]
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
-        """Set what models see of a chunk besides text and context. Nothing here."""
+        """Set what models see of a chunk besides text and context; nothing by default."""
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
-        """What a node's metadata tells of its chunk besides its place. No key that models would
-        see."""
+        """The metadata of a node about its chunk, besides its position. Models do not see these
+        keys."""
         return {}
 
     def __getstate__(self) -> dict[Any, Any]:

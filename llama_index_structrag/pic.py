@@ -24,9 +24,8 @@ else:
 
 
 class PICNodeParser(_Fields):
-    """Nodes are runs of sentences relevant to a pseudo-instruction, or not.
-
-    The pseudo-instruction is, for example, the document's summary.
+    """Nodes are runs of sentences that are relevant to a pseudo-instruction, such as the document's
+    summary, or runs of sentences that are not.
 
     Example:
         >>> from llama_index.core import Document
@@ -37,18 +36,19 @@ class PICNodeParser(_Fields):
         '# Pump\\n\\nIt moves water.'
         'Rinse its filter. Invoices are due in March.'
 
-    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
+    A replacement for `SemanticSplitterNodeParser(embed_model=...)`. See `ContentAwareNodeParser`
     for offsets, limits and metadata, and `structrag.chunks.pic.splitter.PICSplitter` for the
     settings. Metadata, which no model sees: `pic_relevant`; `pic_mean_similarity` and
-    `pic_threshold`, 0.0 where the text was too short to be looked at; `pic_degraded`, whether the
-    LLM should have given a summary and did not.
+    `pic_threshold`, 0.0 if the text was too short to compare; `pic_degraded`, whether the LLM
+    failed to write a summary.
     """
 
     CORE: ClassVar[Any] = PICSplitter
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
 
     instruction_vectors: list[list[float]] | None = Field(
-        default=None, description="Instructions as vectors of embed_model, one a row."
+        default=None,
+        description="Instructions as vectors of embed_model, one per row.",
     )
 
     def __init__(
@@ -71,8 +71,8 @@ class PICNodeParser(_Fields):
         llm: Any = None,
         **settings: Unpack[PICParserArguments],
     ) -> Self:
-        """As published (section 3.2). The document's summary, the mean, no size bounds, sections
-        not looked at."""
+        """As published (section 3.2): the document's summary, the mean as threshold, no size
+        bounds, no sections."""
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0, "add_context": False}
         published = {**cls.core_settings(PICSplitter.paper()), **sizes}
         models = {"embed_model": embed_model, "llm": llm}

@@ -67,26 +67,31 @@ class ModelFields(BaseModel):
 
     embed_model: EmbedModel = Field(
         default=None,
-        description="LlamaIndex embedding model, or what structrag takes; None: LSA of each "
-        "document's own sentences.",
+        description=(
+            "A LlamaIndex embedding model, or any embedder that structrag accepts; None: LSA of "
+            "each document's own sentences."
+        ),
     )
     llm: LanguageModelField = Field(
         default=None,
-        description="LlamaIndex LLM, or a function from str to str; None: none.",
+        description="A LlamaIndex LLM, or a function from str to str; None: no language model.",
     )
     cache: Any = Field(
         default=None,
         exclude=True,
-        description="A structrag Cache that keeps finished calls and vectors; None: none.",
+        description="A structrag Cache that keeps finished calls and vectors; None: no cache.",
     )
     batch_size: int = Field(
-        default=64, gt=0, exclude=True, description="Most texts in one embedding call."
+        default=64,
+        gt=0,
+        exclude=True,
+        description="The largest number of texts in one embedding call.",
     )
     max_concurrency: int = Field(
         default=8,
         gt=0,
         exclude=True,
-        description="Most language-model calls in flight.",
+        description="The largest number of concurrent calls of the language model.",
     )
 
     def _runner(self) -> Runner:
@@ -101,12 +106,10 @@ class ModelFields(BaseModel):
 
 
 class ReadingNodeParser(ModelFields, StructureNodeParser):
-    """Base of the node parsers that ask models.
-
-    Nodes are read in groups of bounded size: a group's prompts go out together, its sentences in
-    full batches.
-    `aget_nodes_from_documents` uses the models' own asynchronous calls. `to_dict`, and so the cache
-    of an ingestion pipeline, knows the models by name and settings.
+    """Base of the node parsers that call models. Documents are read in groups of limited size: the
+    prompts of a group are sent together, its sentences in full batches. `aget_nodes_from_documents`
+    uses the models' own asynchronous calls. `to_dict`, and thus the cache of an ingestion pipeline,
+    identifies the models by name and settings.
     """
 
     # Of a chunk's extras -> key of a node's metadata.
@@ -117,17 +120,19 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
         def __init__(self, **settings: Any) -> None: ...
 
     chunk_size: int = Field(
-        default=300, gt=0, description="Most tokens of a node's text as it is embedded."
+        default=300, gt=0, description="The token limit of a node's embedded text."
     )
     min_chunk_size: int | None = Field(
         default=None,
         ge=0,
-        description="Least tokens of a node; None: a share of chunk_size.",
+        description="The smallest number of tokens of a node; None: a share of chunk_size.",
     )
     boundary_embedder: BoundaryEmbedder = Field(
         default=None,
-        description="What compares sentences in place of embed_model: a model, or the folder of "
-        "a static one.",
+        description=(
+            "The model that compares sentences instead of embed_model, or the folder of a static "
+            "one."
+        ),
     )
 
     @classmethod
@@ -151,7 +156,7 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
         return super()._runner()
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
-        """What metadata tells of a chunk: its extras in `KEYS`."""
+        """The metadata of a chunk: its extras in `KEYS`."""
         return full_notes(chunk, self.KEYS, lists=self.metadata_lists)
 
     async def _aparse_nodes(

@@ -54,6 +54,7 @@ from structrag.integrations.retrievers import (
     lost_retriever,
     results_of,
     warn_of_chunks,
+    warn_of_fallbacks,
 )
 from structrag.records import Chunk, Document, Hit
 
@@ -69,12 +70,12 @@ HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
 ARGUMENT_HINTS = {
     **HINTS,
     "k": "Pass similarity_top_k=.",
-    "embed_model": "Make the retriever by from_documents, which takes it.",
+    "embed_model": "Create the retriever with from_documents, which accepts it.",
 }
 
 
 class IndexRetriever(ToolRetriever):
-    """A retriever over a structrag index. What it is made of stands in its KIND."""
+    """A retriever over a structrag index; KIND names its classes."""
 
     KIND: ClassVar[RetrieverKind]
     OWN: ClassVar[Mapping[str, Any]] = {}  # settings that the core is not made with
@@ -98,9 +99,6 @@ class IndexRetriever(ToolRetriever):
         kind = type(self)
         check_arguments(kind.__name__, settings, kind._arguments(), ARGUMENT_HINTS)
         super().__init__(callback_manager, object_map, objects, verbose)
-        store = getattr(index, "dense_store", None)
-        if isinstance(store, LlamaIndexDenseStore):
-            store.index = index
         self.index = index
         self.where: Any = where_of(where, filters)
         self.format = format
@@ -127,31 +125,34 @@ class IndexRetriever(ToolRetriever):
     ) -> Self:
         """Index whole documents, and return a retriever over them.
 
-        Not chunks. Their `doc_id` is their identity.
+        Pass documents, not chunks. Their `doc_id` identifies them.
 
         Args:
-            options: The arguments of this class, and those of structrag's class that is its `index`
-                (such as `cache`, `max_calls`, `progress`), with LlamaIndex's objects in their
-                place: `embed_model` (an embedding model or what structrag's `Index` takes; None:
-                that of LlamaIndex's `Settings`, and where none is set LSA, with a warning; "lsa"
-                says that LSA is meant; where its object does not tell how much the model reads of a
-                text, `LlamaIndexEmbedder(embed_model, max_tokens=512)`), `llm` (writes summaries
-                and keywords; None: extractive), `vector_store` (keeps the vectors), `node_parser`
-                (the heading path is indexed unless it has `add_context=False`) and `store` (where
-                all is kept: a folder, "lancedb:FOLDER" or "milvus:PLACE"). `k`, `splitter` and
-                `show_progress` are other names of `similarity_top_k`, `node_parser` and `progress`.
+            options: The arguments of this class, and those of its structrag index class (such as
+                `cache`, `max_calls`, `progress`), with LlamaIndex objects where they apply:
+                `embed_model` (an embedding model or anything that structrag's `Index` accepts;
+                None: the one of LlamaIndex's `Settings`, or LSA with a warning if none is set;
+                "lsa" selects LSA; if the object does not report the model's input limit, use
+                `LlamaIndexEmbedder(embed_model, max_tokens=512)`), `llm` (writes summaries and
+                keywords; None: they are extracted), `vector_store` (keeps the vectors),
+                `node_parser` (the heading path is indexed unless it has `add_context=False`) and
+                `store` (where to keep everything: a folder, "lancedb:FOLDER" or "milvus:PLACE").
+                `k`, `splitter` and `show_progress` are other names of `similarity_top_k`,
+                `node_parser` and `progress`.
 
         Raises:
-            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            UnknownArgument: there is no such option (a TypeError); the message lists the options.
             InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or returned
+                unusable vectors. No retriever is returned, and only the `cache` is kept;
+                `from_documents([],
+                ...)` and `add` keep finished documents.
+            BudgetExceeded: `max_calls` is reached; the same applies.
         """
         retriever = cls._over(cls.KIND.index, "from_documents", options)
         with lost_retriever("from_documents", "add", options.get("cache")):
             retriever.add(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod
@@ -162,14 +163,15 @@ class IndexRetriever(ToolRetriever):
         retriever = cls._over(cls.KIND.index, "afrom_documents", options)
         with lost_retriever("afrom_documents", "aadd", options.get("cache")):
             await retriever.aadd(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod
     def load(
         cls, persist_dir: str | os.PathLike[str], **options: Unpack[RetrieverOptions]
     ) -> Self:
-        """A retriever over an index that `save` wrote. With the models it was built with; `options`
-        as for `from_documents`. `verify=True` checks all bytes now."""
+        """Open an index that `save` wrote. Pass the models it was built with; `options` as for
+        `from_documents`. `verify=True` checks all bytes now."""
         return cls._over(partial(cls.KIND.index.load, persist_dir), "load", options)
 
     @classmethod
@@ -270,7 +272,7 @@ class IndexRetriever(ToolRetriever):
         return hits
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
-        """Hits of this retriever's index as scored nodes, in their order."""
+        """Hits of this retriever's index as scored nodes, in the same order."""
         document = cache(self.index.store.document)  # an engine is asked once
 
         def linked(hit: Hit) -> NodeWithScore:
@@ -281,7 +283,7 @@ class IndexRetriever(ToolRetriever):
         return list(results_of(hits, linked))
 
     def docstore(self) -> SimpleDocumentStore:
-        """All chunks as nodes, as `PrevNextNodePostprocessor` wants them beside the hits."""
+        """All chunks as nodes, for `PrevNextNodePostprocessor`."""
         docstore = SimpleDocumentStore()
         for doc_id in self.index.document_ids:
             document = self.index.store.document(doc_id)
@@ -303,15 +305,15 @@ class IndexRetriever(ToolRetriever):
 
     @dispatcher.span
     def add(self, documents: Sequence[BaseNode]) -> Any:
-        """Add whole documents, and return the index's report. Unchanged ones cost nothing, one that
-        changed under its id is replaced."""
+        """Add whole documents, and return the index's report. Unchanged documents cost nothing; a
+        changed document with the same id is replaced."""
         sources = self._read(documents)
         with self.callback_manager.as_trace("index_construction"):
             return self._reported(self.index.add(sources))
 
     @dispatcher.span
     async def aadd(self, documents: Sequence[BaseNode]) -> Any:
-        """`add` on an event loop. In a worker thread where a vector store keeps the vectors."""
+        """`add` on an event loop, in a worker thread if a vector store keeps the vectors."""
         sources = await asyncio.to_thread(self._read, documents)
         with self.callback_manager.as_trace("index_construction"):
             if getattr(self.index, "dense_store", None) is not None:
@@ -333,12 +335,11 @@ class IndexRetriever(ToolRetriever):
         return [index_document(document, format=self.format) for document in documents]
 
     def delete(self, doc_id: str | Sequence[str]) -> bool:
-        """Remove a document, or several, from every view. False if there is none of an id."""
+        """Remove one or more documents from every view. False if one is missing."""
         return bool(self.index.delete(doc_id))
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
-        """Write the index to a folder. Models and a vector store are not part of it; persist the
-        store by its own means."""
+        """Write the index to a folder, without models. Persist a vector store separately."""
         self.index.save(persist_dir)
 
     def _get_prompts(self) -> PromptDictType:

@@ -61,8 +61,8 @@ def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
             ForkingPickler.dumps(value)
         except Exception as error:
             raise InvalidParameter(
-                f"{name} must be a function defined at the top level of a module to be pickled, "
-                f"which num_workers > 1 needs; got {value!r}."
+                f"{name} must be a module-level function when num_workers > 1, so that it can be "
+                f"pickled; got {value!r}."
             ) from error
     return chosen
 

@@ -24,31 +24,30 @@ from structrag.integrations.tool_names import tool_name
 class SearchInput(BaseModel):
     """What a tool that searches is called with."""
 
-    query: str = Field(description="A question, or words to look for.")
+    query: str = Field(description="A question or search words.")
 
 
 class QuestionInput(BaseModel):
     """What a tool that answers is called with."""
 
-    question: str = Field(description="The question, complete in itself.")
+    question: str = Field(description="A self-contained question.")
 
 
 class ToolRetriever(BaseRetriever):
-    """Base of the retrievers: ready tools of agents."""
+    """Base of the retrievers: adds `as_tool` for agents."""
 
     def as_tool(
         self, name: str | None = None, description: str | None = None
     ) -> FunctionTool:
-        """A tool with one argument, `query`, that gives passages to be cited.
+        """A tool with one argument, `query`, that returns passages for citation.
 
-        Its output is text: each passage below its source, heading path and characters. The
-        retriever is asked the query as it is; LlamaIndex's `RetrieverTool` would ask it "query is
-        ...".
+        Its output is text: each passage follows its source, heading path and character range. The
+        retriever gets the query unchanged; LlamaIndex's `RetrieverTool` would send "query is ...".
 
         Args:
-            name: Default told from the documents, such as "search_ovens". A warning says so where
-                a tool over other documents has the name.
-            description: What the model is told; say here what the documents are about.
+            name: Derived from the documents by default, such as "search_ovens". A warning says so
+                if a tool over other documents has the same name.
+            description: The description that the model reads; say what the documents are about.
         """
 
         def search(query: str) -> str:

@@ -22,15 +22,15 @@ class ImageDescriber:
         >>> describe("data:image/png;base64,AAAA")[:27]  # the mock says what it was asked
         'user: Describe this picture'
 
-    `HiQANodeParser(describe_image=describe)` takes it.
-    Addresses of the web are handed on for the model's provider to fetch, images written as data are
-    sent. Files are read from `folder` and what is below it alone, since an address comes from a
-    document; without a folder none are.
+    `HiQANodeParser(describe_image=describe)` takes it. Web addresses are passed on for the model's
+    provider to fetch; images in data URLs are sent. Addresses come from documents, which may be
+    untrusted, so files are read only from `folder` and below it; without a folder no files are
+    read.
 
     Attributes:
-        llm: A LlamaIndex LLM that takes images.
-        prompt: What it is asked.
-        folder: Where the documents' relative addresses begin.
+        llm: A LlamaIndex LLM that accepts images.
+        prompt: The prompt for each image.
+        folder: The folder that relative addresses refer to.
     """
 
     llm: LLM
@@ -42,15 +42,15 @@ class ImageDescriber:
 
     @property
     def name(self) -> str:
-        """For cache keys and the fingerprints of an index. The model with its settings, never a
-        key, and the prompt."""
+        """For cache keys and the fingerprints of an index: the model with its settings (never an
+        API key) and the prompt."""
         return f"{LlamaIndexModel(self.llm).name}: {self.prompt}"
 
     def __call__(self, address: str) -> str:
         """The description of the image at an address.
 
         Raises:
-            InvalidDocument: it is a file outside `folder`, or one that cannot be read.
+            InvalidDocument: the address is a file outside `folder`, or the file cannot be read.
         """
         message = ChatMessage(
             role="user", blocks=[TextBlock(text=self.prompt), self._block(address)]

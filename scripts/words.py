@@ -1,33 +1,61 @@
 """How long the documentation is, and how it reads.
 
-    python scripts/words.py [--long] [--phrases] [PAGE ...]
+    python scripts/words.py [--docstrings] [--long] [--phrases] [PAGE ...]
 
-For each page: words, words a sentence, and the share of sentences above 35 words. `--long` prints
-those sentences, `--phrases` the four words that stand together most often. Code, tables' rules,
-addresses of links and pictures are not words. Without a PAGE: README.md, docs, cookbooks.
+For each page: words, words per sentence, and the share of sentences above 35 words. `--long` prints
+these sentences, `--phrases` the most frequent sequences of four words. Code, table rules, and
+addresses of links and pictures are not words. Without a PAGE: README.md, docs, cookbooks and the
+pages for contributors; with `--docstrings`: the docstrings of each room and adapter.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+CONTRIBUTORS = ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")
 LONG = 35  # words of a sentence above which a reader loses it
 
 _CODE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`+[^`]+`+")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+# An entry of a docstring's Args, an example, a title, an object that the reference shows.
+_ENTRY = re.compile(r"^ {4}(?=[\w`, ]+: )", re.MULTILINE)
+_EXAMPLE = re.compile(r"^ *(>>>|\.\.\.).*\n?((?! *\n| *>>>).*\n)*", re.MULTILINE)
+_TITLE = re.compile(r"^(Args|Attributes|Raises|Example):+$|^:::.*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _ENDS = re.compile(r"(?<=[.!?])[)\"]*\s+(?=[A-Z`*\[\"(])")
 
 
 def prose(text: str) -> str:
     """The page as it is read: no code blocks, a link's words without its address."""
-    return _LINK.sub(r"\1", _CODE.sub("", text))
+    return _LINK.sub(r"\1", _TITLE.sub("", _CODE.sub("", text)))
+
+
+def docstrings(folder: Path) -> str:
+    """The docstrings below a folder as one page: each entry of Args is a paragraph."""
+    parts = []
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(
+                node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+            ):
+                text = _EXAMPLE.sub("", ast.get_docstring(node) or "")
+                parts.append(_ENTRY.sub("\n", _TITLE.sub("", text)))
+    return "\n\n".join(parts)
+
+
+def rooms() -> dict[str, str]:
+    """Room or adapter -> its docstrings."""
+    core = ROOT / "shared" / "structrag"
+    folders = [path for path in core.iterdir() if (path / "__init__.py").exists()]
+    adapters = [ROOT / "langchain_structrag", ROOT / "llama_index_structrag"]
+    return {path.name: docstrings(path) for path in [*sorted(folders), *adapters]}
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -57,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pages", nargs="*", type=Path)
+    parser.add_argument("--docstrings", action="store_true")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--phrases", action="store_true")
     options = parser.parse_args(arguments)
@@ -64,11 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ROOT / "README.md",
         *sorted((ROOT / "docs").glob("*.md")),
         ROOT / "cookbooks" / "README.md",
+        *(ROOT / f"{name}.md" for name in CONTRIBUTORS),
     ]
     texts = {
         str(page.resolve().relative_to(ROOT)): page.read_text(encoding="utf-8")
         for page in pages
     }
+    if options.docstrings:
+        texts = rooms()
     print(f"{'':34}{'words':>8}{'/sentence':>10}{f'above {LONG}':>11}")
     for name, text in texts.items():
         print(row(name, text))

@@ -66,6 +66,13 @@ def image(canvas: Any, width: float = WIDTH, height: float = HEIGHT) -> None:
     canvas.drawImage(ImageReader(Image.new("L", (40, 60), 200)), 0, 0, width, height)
 
 
+def pictured(canvas: Any) -> None:
+    """A picture between two lines."""
+    write(canvas, ["The pump is shown here."], 60, 780)
+    image(canvas, 144, 216)
+    write(canvas, ["It moves water."], 60, 300)
+
+
 def manual(canvas: Any) -> None:
     for number in range(1, 6):
         write(canvas, ["Acme operating manual"], 60, 810, 8)

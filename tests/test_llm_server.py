@@ -326,7 +326,7 @@ def test_a_dead_server_costs_no_text(smollm_file: Path) -> None:
         process.wait()
         report = summaries(model)
         assert sum(report.usage["fallbacks"].values()) > 0
-        with pytest.warns(UserWarning, match="similarities of the sentences instead"):
+        with pytest.warns(UserWarning, match="the similarity of the sentences instead"):
             chunks = IDMSSplitter(min_tokens=8, max_tokens=60).split(
                 read_text(TEXT), llm=model
             )

@@ -7,15 +7,16 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+from warnings import warn
 
 # Names that are no more, in any package -> what takes their place.
 REMOVED = {
     "InformationMargin": "Use margin='similarity', or TransformersMargin.",
     "LikelihoodGain": "Use Index without choose_views: views are extracted, or written by llm=.",
-    "StaticTokens": "Use TransformersTokens, or leave token_encoder= out.",
-    "TreeIndex": "Use Index with EvidenceRetriever or MultiViewRetriever.",
-    "TreeRetriever": "Use EvidenceRetriever, or MultiViewRetriever for whole chunks.",
+    "StaticTokens": "Use TransformersTokens, or omit token_encoder=.",
 }
+# Names that are no more -> what is given in their place.
+REPLACED = {"TreeIndex": "Index", "TreeRetriever": "MultiViewRetriever"}
 
 
 def lazy_names(
@@ -24,13 +25,20 @@ def lazy_names(
     """`__getattr__` and `__dir__` of a package (PEP 562).
 
     `homes` leads from each public name to its module. A name of `REMOVED` raises ImportError, which
-    says what to use.
+    says what to use; one of `REPLACED` warns.
 
     A package imports the same names under TYPE_CHECKING, for type checkers and editors;
     tests/core/test_public.py compares the two.
     """
 
     def load(name: str) -> Any:
+        if REPLACED.get(name) in homes:
+            warn(
+                f"{package}.{name} was removed; {REPLACED[name]} takes its place.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            return load(REPLACED[name])
         if (
             name in REMOVED
         ):  # an AttributeError would lose the sentence in `from ... import`

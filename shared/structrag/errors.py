@@ -61,8 +61,8 @@ class UnknownDocument(InvalidParameter):
     def named(cls, doc_id: object) -> UnknownDocument:
         """The error for an id that no document has."""
         return cls(
-            f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
-            "`document_ids` lists them."
+            f"doc_id must be the id of a document in the index; got {doc_id!r}. `document_ids` "
+            "lists them."
         )
 
 
@@ -123,11 +123,11 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
 
 # Arguments that are no more -> what to do instead.
 REMOVED_ARGUMENTS = {
-    "cross_encoder": "It selects paragraphs: selection=Selection(strategy='cross_encoder', ...).",
-    "join_adjacent": "Leave it out: hits that follow each other have offsets that touch.",
-    "choose_views": "Leave it out: views are extracted, or written by llm=.",
-    "dimensions": "Leave it out: vectors keep all of theirs.",
-    "function_words": "Leave it out: the vectors of all words are kept.",
+    "cross_encoder": "Pass it as selection=Selection(strategy='cross_encoder', ...).",
+    "join_adjacent": "Omit it: the offsets of adjacent hits touch.",
+    "choose_views": "Omit it: views are extracted, or written by llm=.",
+    "dimensions": "Omit it: vectors keep all their dimensions.",
+    "function_words": "Omit it: the vectors of all words are kept.",
 }
 
 
@@ -164,7 +164,7 @@ def check_ids(name: str, ids: object) -> list[str]:
     for value in values:
         if not isinstance(value, str):
             raise InvalidParameter(
-                f"{name} must be the id of a document, or several; got {value!r}. `document_ids` "
+                f"{name} must be a document id or a list of them; got {value!r}. `document_ids` "
                 "lists them."
             )
         names.append(value)
@@ -204,7 +204,7 @@ def check_template(
         )
     allowed = [*required, *optional]
     places = _listed(allowed)
-    rule = f"{name} must be a template with the plain places {places}, other braces doubled"
+    rule = f"{name} must be a template with the plain placeholders {places}, other braces doubled"
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
@@ -214,7 +214,7 @@ def check_template(
         if place is None:  # the text behind the last place
             continue
         if place not in allowed or form or conversion:
-            raise InvalidParameter(f"{rule}; it has the place {{{place}}}.")
+            raise InvalidParameter(f"{rule}; got the placeholder {{{place}}}.")
         present.add(place)
     if not present.issuperset(required):
         raise InvalidParameter(

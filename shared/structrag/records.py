@@ -103,7 +103,7 @@ class _WeaklyReferenced:
 
 @dataclass(frozen=True, slots=True)
 class Document(_WeaklyReferenced):
-    """A text to split and search. Make one with `read_text` or `read_file`.
+    """A text to split and search. Create one with `read_text` or `read_file`.
 
     Example:
         >>> from structrag import read_text
@@ -111,8 +111,8 @@ class Document(_WeaklyReferenced):
         >>> document.id, document.title, document.format
         ('guide', 'Pumps', 'markdown')
 
-    `text` is what people see: taken as it is for Markdown and plain text, the visible text for
-    HTML. It is never changed afterwards.
+    `text` is what people see: the unchanged text of Markdown and plain text, the visible text of
+    HTML. It never changes afterwards.
     """
 
     text: str
@@ -141,9 +141,9 @@ class Section:
         >>> section.title, section.level, document.text[section.body_start : section.body_end]
         ('Pumps', 1, '\\nPumps move water.')
 
-    Ordinal 0 is the root, whose own body is the text before the first heading.
-    `[start, body_start)` is the heading, `[body_start, body_end)` the own body before the first
-    child, `[start, end)` the section with everything below it.
+    Ordinal 0 is the root, whose body is the text before the first heading. `[start, body_start)` is
+    the heading, `[body_start, body_end)` the body before the first child, `[start, end)` the
+    section with everything below it.
     """
 
     doc_id: str
@@ -177,8 +177,8 @@ class Chunk:
     A chunk is never blank.
 
     `[start, body_start)` is the front matter or the headings that the text starts with. It is empty
-    where the text starts with neither, and where nothing else is in it. A `body_start` outside of
-    the chunk is moved to its nearer end.
+    if the text starts with neither, or consists of nothing else. A `body_start` outside the chunk
+    is moved to the nearer end.
     """
 
     id: str  # "{doc_id}:{start}-{end}"
@@ -208,15 +208,16 @@ class Chunk:
 
     @property
     def body(self) -> str:
-        """The text without the headings it starts with. A chunk of headings only keeps them."""
+        """The text without the headings it starts with. A chunk that holds only headings keeps
+        them."""
         return self.text[self.body_start - self.start :]
 
     @property
     def index_text(self) -> str:
         """What the view `raw` indexes: the context, a newline, the text.
 
-        It is embedded, and indexed for BM25. Where an enricher left a shorter body in
-        `extras["reduced"]`, that stands in place of the text.
+        It is embedded, and indexed for BM25. If an enricher left a shorter body in
+        `extras["reduced"]`, that body replaces the text.
         """
         body = str(self.extras.get("reduced") or self.text)
         return f"{self.context}\n{body}" if self.context else body
@@ -234,8 +235,8 @@ class Hit:
         >>> hit.chunk.doc_id, hit.rank, hit.routes
         ('guide', 1, {'bm25:raw': 1})
 
-    A route that says nothing of the chunk is in none of `routes` and `scores`. Each retriever says
-    which routes it has, and how `parts` make up the score: mostly as their sum.
+    `routes` and `scores` hold only the routes that found the chunk. Each retriever documents its
+    routes, and how `parts` make up the score: usually they add up to it.
     """
 
     chunk: Chunk

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import evaluation
+from benchmarks import evaluation, pictures
 
 
 def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
@@ -17,14 +17,43 @@ def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
 def test_every_figure_of_the_conclusions_is_a_result() -> None:
     text = evaluation.page()
     for name, place in evaluation.FIGURES.items():
-        assert re.match(r"[+-]?\d+\.\d", evaluation.figure(*place)), name
+        assert re.match(r"[+-]?\d+(\.\d|%)", evaluation.figure(*place)), name
         assert evaluation.figure(*place) in text
+
+
+def test_the_pictures_in_the_documentation_are_drawn_from_the_results(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("matplotlib")
+    for drawn in pictures.draw(tmp_path):
+        shown = (pictures.PICTURES / drawn.name).read_text(encoding="utf-8")
+        words = [
+            re.findall(r"<text[^>]*>([^<]*)</text>", page)
+            for page in (shown, drawn.read_text(encoding="utf-8"))
+        ]
+        assert words[0] == words[1] and len(words[0]) > 20, drawn.name
 
 
 def test_every_result_is_named_with_its_command() -> None:
     named = {result.file for result in evaluation.RESULTS_IN_ORDER}
     files = {path.name for path in evaluation.RESULTS.glob("*.md")}
     assert files - named <= {"torture.md"}  # written by `make torture`
+
+
+def test_a_result_that_names_a_commit_is_marked_wherever_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in evaluation.RESULTS.glob("*.md"):
+        text = file.read_text(encoding="utf-8")
+        named = "\n\nMeasured at commit 12ab34cd.\n\n"
+        (tmp_path / file.name).write_text(
+            text.replace("\n\n", named, 1) if file.name == "hiqa.md" else text,
+            encoding="utf-8",
+        )
+    monkeypatch.setattr(evaluation, "RESULTS", tmp_path)
+    assert evaluation.older("hiqa.md") == "12ab34cd"
+    lines = [line for line in evaluation.page().splitlines() if "[hiqa.md](" in line]
+    assert len(lines) == 2 and all("12ab34cd" in line for line in lines)
 
 
 def test_a_missing_result_is_an_error(

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import evidence
 from benchmarks.datasets import Dataset, Question
-from benchmarks.evidence import BASE, EVIDENCE, ROWS, KeptTokens, cell, page
+from benchmarks.evidence import (
+    BASE,
+    EVIDENCE,
+    POOLED_ROWS,
+    ROWS,
+    KeptTokens,
+    Setting,
+    cell,
+    page,
+)
 from benchmarks.methods import Sample
 from structrag import read_text
+from structrag.evaluation import SpanMeasure
 from structrag.text.tokens import count_tokens
 from tests.doubles import HashTokens
 
@@ -46,17 +56,41 @@ def test_token_vectors_are_kept(encoder: KeptTokens) -> None:
     assert np.array_equal(encoder.embed(["cats"])[0], first[1].vector)
 
 
+def test_vectors_are_kept_by_what_the_encoder_reads(encoder: KeptTokens) -> None:
+    encoder.encoder.query_prompt = "query: "
+    encoder.embed_tokens(["pump"])
+    encoder.embed_tokens(["pump"], query=True)
+    encoder.embed_tokens(["pump", "query: pump"])
+    assert encoder.encoder.passes == [("pump",), ("pump",), ()]
+
+
+@pytest.mark.parametrize("pooled", [False, True])
 def test_every_row_finds_the_answer_and_is_kept(
-    one: Sample, encoder: KeptTokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one: Sample, encoder: KeptTokens, tmp_path: Path, pooled: bool
 ) -> None:
-    monkeypatch.setattr(evidence, "KEPT", tmp_path)
-    for name in ROWS:
-        values = cell(name, one, encoder, count_tokens, False)
+    measure = SpanMeasure(one.dataset.texts)
+    setting = Setting(one.dataset, encoder, count_tokens, measure, pooled)
+    for name in POOLED_ROWS if pooled else ROWS:
+        values = cell(name, one, setting, tmp_path, False)
         assert values["recall"] == {"500": [1.0], "1000": [1.0], "2000": [1.0]}, name
     (file,) = tmp_path.glob("qasper-*/evidenceretriever.json")
     file.write_text(json.dumps({"recall": "kept"}), encoding="utf-8")
-    assert cell(EVIDENCE, one, encoder, count_tokens, False) == {"recall": "kept"}
-    assert cell(EVIDENCE, one, encoder, count_tokens, True)["recall"] != "kept"
+    assert cell(EVIDENCE, one, setting, tmp_path, False) == {"recall": "kept"}
+    assert cell(EVIDENCE, one, setting, tmp_path, True)["recall"] != "kept"
+
+
+def test_paragraphs_are_searched_as_one_pool(one: Sample, encoder: KeptTokens) -> None:
+    (question,) = one.dataset.questions
+    measure = SpanMeasure(one.dataset.texts)
+    for name, pooled, where in (
+        ("qasper", False, {"doc_id": "d"}),
+        ("qasper", True, None),
+        ("xquad_de", False, None),
+        ("boards", False, None),
+    ):
+        dataset = replace(one.dataset, name=name)
+        setting = Setting(dataset, encoder, count_tokens, measure, pooled)
+        assert setting.where(question) == where
 
 
 def test_tables_compare_with_the_base() -> None:
@@ -64,6 +98,6 @@ def test_tables_compare_with_the_base() -> None:
         return {"recall": {str(budget): list(values) for budget in (500, 1000, 2000)}}
 
     values = {"qasper": {BASE: row(0, 0, 1, 1), EVIDENCE: row(1, 1, 1, 1)}}
-    text = page({"encoder": "hashes"}, values)
+    text = page({"encoder": "hashes"}, values, pooled=False)
     assert "| **EvidenceRetriever** | 100.0 [100.0, 100.0] |" in text
     assert "+50.0 [+0.0, +100.0]" in text and "- encoder: hashes" in text

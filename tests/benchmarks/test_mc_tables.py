@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks import mc_tables
+import numpy as np
+from doubles import HashEmbedder
+
+from benchmarks import mc_raptor, mc_tables
 from benchmarks.datasets import Dataset, Question
-from structrag import read_text
+from benchmarks.hiqa_scores import Sizes
+from benchmarks.methods_systems import Models
+from structrag import FixedSplitter, read_text
+from structrag.text.tokens import count_tokens
 
 
 def dataset() -> Dataset:
@@ -30,11 +36,41 @@ def test_small_chunks_cut_evidence_and_sections_do_not() -> None:
 
 
 def test_every_way_of_leaving_a_view_out_has_a_row() -> None:
-    table = mc_tables.views([dataset()])
+    table = mc_tables.views([dataset()], Sizes(count_tokens))
     assert len(table.splitlines()) == 2 + len(mc_tables.ROUTES) * len(
         mc_tables.LEFT_OUT
     )
-    assert (
-        "| TF-IDF: raw view alone |  | 100.0 / 100.0 / 100.0 / 100.0 [100.0, 100.0] |"
-        in table
-    )
+    (row,) = [line for line in table.splitlines() if "TF-IDF: raw view alone" in line]
+    cells = [cell.strip() for cell in row.split("|")]
+    assert cells[3] == "100.0 / 100.0 / 100.0 / 100.0 [100.0, 100.0]"
+    assert cells[4].endswith(" / 2.0 / 2.0 / 2.0")
+    assert cells[5].startswith("100.0")
+
+
+def test_every_kind_of_chunks_has_a_row_by_each_route() -> None:
+    models = Models(HashEmbedder(), None)
+    table = mc_tables.kinds([dataset()], models, Sizes(count_tokens))
+    names = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    kinds = (*mc_tables.KINDS, mc_tables.RAPTOR)
+    assert names == [f"{route}: {kind}" for route in mc_tables.ROUTES for kind in kinds]
+
+
+def test_a_tree_is_gone_through_from_its_root() -> None:
+    leaves = FixedSplitter(3).split(read_text("One two. Three four. Five six. Seven."))
+    texts = tuple(chunk.text for chunk in leaves)
+    assert len(leaves) == 4
+    tree = mc_raptor.Tree(leaves, (texts, ("a", "b")), (((0, 1), (1, 2, 3)),))
+    scores = [[4, 3, 2, 1], [1, 2]]  # the best leaf is not below the best root
+    assert tree.traversed(scores, 1) == [leaves[1]]
+    assert tree.traversed(scores, 2) == [leaves[0], leaves[1]]
+
+
+def test_nodes_that_are_alike_are_clustered() -> None:
+    random = np.random.default_rng(0)
+    vectors = np.repeat(np.eye(16)[:3], 8, axis=0) + random.normal(0, 0.01, (24, 16))
+    clusters = mc_raptor.clustered(vectors)
+    assert sorted(place for own in clusters for place in own) == list(range(24))
+    assert len(clusters) >= 3
+    assert all(len({place // 8 for place in own}) == 1 for own in clusters)
+    few = FixedSplitter(3).split(read_text("One two. Three four."))
+    assert mc_raptor.build(few, lambda texts: vectors).children == ()

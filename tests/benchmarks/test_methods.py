@@ -3,7 +3,6 @@ run keeps."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from benchmarks import methods
 from benchmarks.datasets import Dataset, Question
 from benchmarks.methods_peers import by_size
 from benchmarks.methods_systems import OURS, SIZED, Models, System, own_systems
-from benchmarks.methods_tables import figures, mean_of_sets
+from benchmarks.methods_tables import mean_of_sets
 from benchmarks.placing import placed
 from structrag import read_text
 from structrag.text.tokens import count_tokens
@@ -167,12 +166,3 @@ def results() -> dict[str, Any]:
 def test_the_mean_gives_sets_equal_weight() -> None:
     interval = mean_of_sets([[1.0], [0.0, 0.0, 0.0]])
     assert (interval.mean, interval.low, interval.high) == (50.0, 50.0, 50.0)
-
-
-def test_stored_figures_have_means_and_intervals_and_no_question() -> None:
-    stored = json.loads(json.dumps(figures(results())))
-    assert stored["sets"]["cuad"]["rows"]["peer"]["recall"]["both 500"] == [
-        100.0,
-        100.0,
-        100.0,
-    ]

@@ -54,13 +54,32 @@ def test_every_row_of_pic_finds_something_and_counts_words() -> None:
     one = sentence_means(
         dataset(TEXT, TEXT.replace("pump", "valve")), models().runner()
     )
-    rows = paper_tables.pic_rows(one, models())
-    table = paper_tables.chunk_table([rows], [one], Sizes(count_tokens)).splitlines()
+    sizes = Sizes(count_tokens)
+    rows = paper_tables.size_rows(one, models())
+    own = dict.fromkeys(rows, models())
+    table = paper_tables.chunk_table([rows], [one], sizes, own).splitlines()
     assert len(table) == 2 + len(rows)
     sentence = [cell.strip() for cell in table[2].split("|")]
     assert sentence[1:3] == ["sentence", "33.0 / 48.4"]
     assert sentence[3].startswith("100.0 / 100.0") and sentence[4].startswith("100.0")
-    assert set(paper_tables.PAPER_PIC) <= set(rows)
+    told = paper_tables.instruction_rows(one, models())
+    assert len(
+        paper_tables.chunk_table([told], [one], sizes, {}).splitlines()
+    ) == 2 + len(told)
+    assert set(paper_tables.PAPER_PIC) == {*rows, *told} & set(paper_tables.PAPER_PIC)
+
+
+def test_relevant_chunks_are_counted_among_those_found() -> None:
+    one = sentence_means(dataset(TEXT), models().runner())
+    split = paper_tables.size_rows(one, models())["PIC"]
+    (chunks,) = split(one.dataset.documents)
+    found = paper_tables.found_by(split, one, Sizes(count_tokens), models())
+    labels = [float(chunk.extras["relevant"]) for chunk in chunks]
+    assert found["all"] == labels
+    (golden,) = [i for i, chunk in enumerate(chunks) if "Its filter" in chunk.text]
+    assert found["golden"] == [labels[golden]]
+    row = paper_tables.relevant_table(one, models(), Sizes(count_tokens)).splitlines()
+    assert row[2] == "| paper, NQ | 70.1 | 65.7 | 66.7 |  |"
 
 
 def test_instructions_are_those_of_the_row() -> None:
@@ -99,6 +118,13 @@ def test_propositions_are_found_by_what_the_model_wrote() -> None:
     assert {chunk.index_text for chunk in chunks} == {"Zebras graze."}
 
 
+def test_atomic_units_are_the_texts_sentences_where_the_model_cut() -> None:
+    own = ["The pump moves water. ", "It is loud. ", "Herons nest. ", "They fish. "]
+    written = ["the pump moves the water. It is very loud.", "Herons nest. They fish"]
+    assert paper_tables.mapped(own, written) == ["".join(own[:2]), "".join(own[2:])]
+    assert paper_tables.mapped(own, written[:1]) == ["".join(own)]
+
+
 def test_every_row_of_a_model_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     class Small:
         name = "small"
@@ -126,6 +152,7 @@ def test_every_row_of_a_model_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
         "fixed size, 100 words",
         "PIC",
         "LumberChunker",
+        "atomic units",
         "propositions",
         "IDMS, similarity",
         "IDMS, the model's margins",

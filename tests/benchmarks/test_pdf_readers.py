@@ -12,10 +12,10 @@ pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 
 from benchmarks.pdf_readers import (
     Block,
+    agreement,
     blocks_of,
     bookmarks_of,
     common_subsequence,
-    headings_in_both,
     outlines_table,
     printed,
     ratio_with_interval,
@@ -98,14 +98,26 @@ def test_bookmarks_are_the_headings_to_find() -> None:
     titles = ["of the pump", "of the hose", "of the tank"]
     data = with_bookmarks(titles)
     assert bookmarks_of(data) == (titles, 3)
-    assert headings_in_both(titles, pdf_document(data).text) == (3, 3)
-    assert headings_in_both(titles, without_bookmarks(data)) == (0, 0)
+    assert agreement(titles, pdf_document(data).text) == (3, 3, 3)
+    assert agreement(titles, without_bookmarks(data)) == (0, 0, 0)
     assert bookmarks_of(b"no PDF") == ([], 0)
 
 
 def test_titles_are_compared_without_their_numbers() -> None:
     text = "# 1.2 The pump\n\n# Hose!\n\n# Other\n"
-    assert headings_in_both(["The pump", "Chapter 3 hose", "Tank"], text) == (2, 3)
+    assert agreement(["The pump", "Chapter 3 hose", "Tank"], text) == (2, 3, 3)
+
+
+def test_a_bookmark_may_end_before_its_heading_does() -> None:
+    text = "# 1.2 Pump [3, p. 7]\n\n# Hose of rubber\n\n# The filter of all new pumps of tanks\n"
+    bookmarks = ["1.2 Pump", "Hose", "The filter of all new pumps of t"]
+    assert agreement(bookmarks, text) == (2, 3, 3)
+
+
+def test_the_title_and_what_is_deeper_than_the_bookmarks_are_counted_apart() -> None:
+    text = "# Manual\n\n## Pump\n\n### Seal\n\n## Other\n\n## Hose\n"
+    assert agreement(["Pump", "Hose"], text) == (2, 5, 3)
+    assert agreement(["Pump", "Tank"], "# Pump\n\n## Seal\n") == (1, 2, 1)
 
 
 def test_real_files_with_fewer_bookmarks_are_left_out() -> None:
@@ -116,7 +128,7 @@ def test_real_files_with_fewer_bookmarks_are_left_out() -> None:
         ]
     )
     assert table.startswith("## Real files, 1 of them, 3 bookmarks, 3 pages\n")
-    assert "(ours) | 100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] | 0 |" in table
+    assert "(ours) | 100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] | 100.0 " in table
 
 
 def test_a_ratio_of_sums_with_its_interval() -> None:

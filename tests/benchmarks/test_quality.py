@@ -3,7 +3,6 @@ absent."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +113,7 @@ def test_without_data_it_says_so_and_exits_with_0(
     assert not list(tmp_path.glob("quality.*"))
 
 
-def test_the_command_writes_both_files(
+def test_the_command_writes_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quality, "load_or_exit", lambda name: _dataset())
@@ -130,8 +129,5 @@ def test_the_command_writes_both_files(
             str(tmp_path),
         ]
     )
-    written = json.loads((tmp_path / "quality.json").read_text(encoding="utf-8"))
-    assert written["sets"][0]["questions"] == 2
-    assert "# Retrieval quality" in (tmp_path / "quality.md").read_text(
-        encoding="utf-8"
-    )
+    page = (tmp_path / "quality.md").read_text(encoding="utf-8")
+    assert page.startswith("# Retrieval quality") and ", 2 questions" in page

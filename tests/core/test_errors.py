@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from errors import SNAPSHOT, listing
 
 import structrag.errors
 from structrag.errors import (
@@ -101,11 +102,11 @@ def test_a_template_has_all_required_places_and_no_others(template: str) -> None
         ("{text}", "prompt must contain {text} and {query}; got '{text}'."),
         (
             "{text} {query} {x}",
-            "prompt must be a template with the plain places {text}, {query} and {title}, other "
-            "braces doubled; it has the place {x}.",
+            "prompt must be a template with the plain placeholders {text}, {query} and {title}, "
+            "other braces doubled; got the placeholder {x}.",
         ),
-        ("{text!r} {query}", "it has the place {text}."),
-        ("{text:>9} {query}", "it has the place {text}."),
+        ("{text!r} {query}", "got the placeholder {text}."),
+        ("{text:>9} {query}", "got the placeholder {text}."),
         ("{text} {query} {", "other braces doubled; "),
     ],
 )
@@ -142,3 +143,8 @@ def test_every_error_is_one_of_ours_and_one_of_pythons() -> None:
     for kind in set(kinds) - {StructragError}:
         builtin = [base for base in kind.__mro__ if base.__module__ == "builtins"]
         assert builtin[0] is not Exception
+
+
+def test_the_sentences_of_errors_are_those_of_the_snapshot() -> None:
+    """After a change of wording: `python scripts/errors.py --write`, and read what changed."""
+    assert listing() == SNAPSHOT.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ import pytest
 from rooms import ROOMS
 
 import structrag
-from structrag._lazy import REMOVED
+from structrag._lazy import REMOVED, REPLACED
 from structrag.errors import UnknownArgument
 
 HEAVY = [
@@ -113,10 +113,19 @@ def test_a_removed_name_says_what_takes_its_place(name: str) -> None:
         exec(f"from structrag import {name}")
 
 
+@pytest.mark.parametrize("name", REPLACED)
+def test_a_replaced_name_warns_and_gives_what_takes_its_place(name: str) -> None:
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        if REPLACED[name] in module.__all__:
+            with pytest.warns(
+                FutureWarning, match=f"{name} was removed; {REPLACED[name]} takes"
+            ):
+                assert getattr(module, name) is getattr(module, REPLACED[name])
+
+
 def test_a_removed_argument_says_what_to_do_instead() -> None:
-    message = (
-        r"no argument 'choose_views'\. Leave it out: views are extracted, .* Known: "
-    )
+    message = r"no argument 'choose_views'\. Omit it: views are extracted, .* Known: "
     with pytest.raises(UnknownArgument, match=message):
         structrag.Index(choose_views=True)  # type: ignore[call-arg]
 

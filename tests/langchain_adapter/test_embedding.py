@@ -136,7 +136,7 @@ def test_our_retrievers_use_the_embedder_inside() -> None:
     [
         (
             None,
-            "stay the same when documents are added; LSA.*, for which None stands, is fitted",
+            "stay the same when documents are added; LSA.*, which None stands for, is fitted",
         ),
         (LsaEmbedder(), "stay the same when documents are added; LSA"),
         (3, "embedder must be None .LSA., the name or folder"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashTokens
+from doubles import HashEmbedder, HashTokens
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
@@ -135,6 +136,69 @@ def test_results_of_others_are_shortened() -> None:
     assert compressor.compress_documents(found, " ") == []
     with pytest.raises(ValueError, match="max_tokens"):
         EvidenceCompressor(max_tokens=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "engine"), [(HashTokens, "lancedb"), (HashEmbedder, "folder")]
+)
+def test_results_of_an_index_are_not_embedded_again(
+    model: Any, engine: str, tmp_path: Path
+) -> None:
+    encoder = model()
+    text = "# Valves\n\n" + "\n\n".join(
+        f"## Valve {number}\n\nValve {number} is kept in room {number * 7 % 50}. "
+        + "It is opened by hand, and dried before winter. " * 3
+        for number in range(40)
+    )
+    documents = [*DOCUMENTS, Document(text, metadata={"source": "valves.md"})]
+    store = str(tmp_path / "index") if engine == "folder" else f"lancedb:{tmp_path}"
+    retriever = EvidenceRetriever.from_documents(
+        documents, encoder, max_tokens=1500, store=store
+    )
+    other = Document("The filter is rinsed. Tokens are matched in rows.")
+    for question in ("Where is valve 17 kept?", QUESTION, "valve in room 33"):
+        found = retriever.invoke(question)
+        plain = [Document(one.page_content, metadata={**one.metadata}) for one in found]
+        for order, more in (("rank", []), ("document", []), ("rank", [other])):
+            compressor = EvidenceCompressor(
+                embedding=encoder, max_tokens=300, order=order
+            )
+            before = [*encoder.texts], len(getattr(encoder, "passes", []))
+            short = compressor.compress_documents([*found, *more], question)
+            read = {*encoder.texts[len(before[0]) :]}
+            if model is HashTokens:
+                read = {of for call in encoder.passes[before[1] :] for of in call}
+            assert "".join(sorted(read - {question})) in ("", other.page_content)
+            assert bool(read - {question}) == bool(more)
+            expected = compressor.compress_documents([*plain, *more], question)
+            best, same = (
+                next(one for one in of if one.metadata["rank"] == 1)
+                for of in (short, expected)
+            )
+            assert best.page_content == same.page_content
+            for one in short:
+                if one.metadata.get("source") == "valves.md":
+                    start, end = map(one.metadata.get, ("start_index", "end_index"))
+                    assert one.page_content.endswith(text[start:end])
+
+
+def test_results_that_changed_or_have_another_model_are_embedded() -> None:
+    encoder, other = HashTokens(), HashTokens(name="another")
+    retriever = EvidenceRetriever.from_documents(DOCUMENTS, encoder)
+    (best, *_) = found = retriever.invoke(QUESTION)
+    assert pickle.loads(pickle.dumps(found)) == found
+    changed = best.model_copy()
+    changed.page_content = best.page_content.replace("week", "month")
+    for model, document in ((other, best), (encoder, changed)):
+        compressor = EvidenceCompressor(embedding=model, max_tokens=8)
+        before = len(model.passes)
+        (short,) = compressor.compress_documents([document], QUESTION)
+        assert short.page_content in document.page_content
+        assert len(model.passes) == before + 2
+    compressor = EvidenceCompressor(embedding=encoder, max_tokens=8)
+    retriever.delete("pump.md")
+    (short,) = compressor.compress_documents([best], QUESTION)
+    assert short.page_content == "Rinse the filter every week."
 
 
 @pytest.mark.parametrize("add_context", [False, True])

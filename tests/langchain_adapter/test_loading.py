@@ -9,7 +9,7 @@ import pytest
 from langchain_core.document_loaders import Blob
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
-from pdf_making import made, manual
+from pdf_making import made, manual, pictured
 
 from langchain_structrag import (
     ContentAwareTextSplitter,
@@ -133,3 +133,13 @@ def test_a_formatter_that_keeps_the_text_keeps_its_pages(manual_pdf: Path) -> No
         ]
     )
     assert other.page_content != "a\n\nb c" and "page_starts" not in other.metadata
+
+
+def test_the_pictures_of_a_pdf_become_files_when_asked(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "pump.pdf"
+    file.write_bytes(made(pictured))
+    pictures = tmp_path / "pictures"
+    (document,) = StructragLoader(file, images_to=pictures).load()
+    (picture,) = pictures.iterdir()
+    assert f"]({picture})" in document.page_content

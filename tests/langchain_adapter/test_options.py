@@ -72,7 +72,7 @@ def test_lsa_is_asked_for_or_warned_of(retriever: Any) -> None:
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_chunks_are_noticed_where_documents_are_wanted(retriever: Any) -> None:
     chunks = ContentAwareTextSplitter().split_documents(DOCUMENTS)
-    with pytest.warns(UserWarning, match="give them whole documents"):
+    with pytest.warns(UserWarning, match="pass whole documents"):
         retriever.from_documents(chunks, BagOfWords())
 
 
@@ -107,7 +107,7 @@ def test_splitters_that_read_are_taken_without_models_of_their_own(
     )
     assert made.invoke("How is the filter rinsed?")[0].metadata["heading_path"]
     with pytest.raises(
-        InvalidParameter, match="without embedding and llm in a retriever"
+        InvalidParameter, match="no embedding and no llm in a retriever"
     ):
         MultiViewRetriever.from_documents(
             DOCUMENTS, BagOfWords(), splitter=splitter(embedding=BagOfWords())

@@ -34,17 +34,17 @@ class Failing(HashEmbedding):
 async def test_the_error_says_what_is_kept_and_how_to_go_on(kind: Any, tmp_path: Path):
     with pytest.raises(
         ModelFailed,
-        match=r"no network.* But from_documents gave no retriever back: nothing .*its add\.$",
+        match=r"no network.* But from_documents returned no retriever: nothing .*its add\.$",
     ):
         kind.from_documents(DOCUMENTS, embed_model=Failing())
-    with pytest.raises(ModelFailed, match="the cache alone is kept") as error:
+    with pytest.raises(ModelFailed, match="only the cache is kept") as error:
         kind.from_documents(
             DOCUMENTS, embed_model=Failing(), cache=tmp_path / "calls.sqlite"
         )
     assert isinstance(error.value.__cause__, ConnectionError)
     with pytest.raises(
         ModelFailed,
-        match=r"afrom_documents\(\[\], \.\.\.\) and give them to its aadd\.$",
+        match=r"afrom_documents\(\[\], \.\.\.\) and pass them to its aadd\.$",
     ):
         await kind.afrom_documents(DOCUMENTS, embed_model=Failing())
 
@@ -55,7 +55,7 @@ def test_going_on_by_the_cache(tmp_path: Path):
         "cache": tmp_path / "calls.sqlite",
         "max_concurrency": 1,
     }
-    with pytest.raises(BudgetExceeded, match="the cache alone is kept"):
+    with pytest.raises(BudgetExceeded, match="only the cache is kept"):
         MultiViewRetriever.from_documents(DOCUMENTS, max_calls=2, **options)
     usage = MultiViewRetriever.from_documents(DOCUMENTS, **options).index.usage
     assert (usage.calls, usage.cache_hits) == (4, 2)

@@ -168,7 +168,7 @@ def test_it_is_pickled_and_works_in_other_processes() -> None:
     ]
     with pytest.raises(
         InvalidParameter,
-        match=r"embedder must be one that can be pickled, .* got "
+        match=r"embedder must be picklable .* got "
         r"'.*test_embedding",
     ):
         pickle.dumps(StructragEmbedding(lambda texts: lengths(texts)))
@@ -203,7 +203,7 @@ def test_our_retrievers_use_the_embedder_inside() -> None:
     [
         (
             None,
-            "stay the same when documents are added; LSA.*, for which None stands, is fitted",
+            "stay the same when documents are added; LSA.*, which None stands for, is fitted",
         ),
         (LsaEmbedder(), "stay the same when documents are added; LSA"),
         (3, "embedder must be None .LSA., the name or folder"),

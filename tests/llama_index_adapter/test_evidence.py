@@ -121,10 +121,35 @@ def test_nodes_of_others_are_shortened() -> None:
     assert short.node.end_char_idx == short.node.start_char_idx + len(short.text)
     assert node.text == text
     assert postprocessor.postprocess_nodes([], query_str="pump") == []
-    with pytest.raises(InvalidParameter, match="query_bundle must be the question"):
+    with pytest.raises(InvalidParameter, match="query_bundle must be given"):
         postprocessor.postprocess_nodes(nodes)
     with pytest.raises(ValueError, match="max_tokens"):
         EvidencePostprocessor(max_tokens=0)
+
+
+def test_nodes_of_an_index_are_not_embedded_again() -> None:
+    encoder = HashTokens()
+    rows = "".join(f"| part {i} of the pump | {i * 7} pieces |\n" for i in range(60))
+    table = Document(
+        text=f"# Stock\n\n| part | stock |\n|---|---|\n{rows}", id_="table"
+    )
+    retriever = EvidenceRetriever.from_documents(
+        [*documents(), table], embed_model=encoder
+    )
+    postprocessor = EvidencePostprocessor(embed_model=encoder, max_tokens=40)
+    for question in (QUESTION, "Which part has 287 pieces?"):
+        found = retriever.retrieve(question)
+        plain = [
+            NodeWithScore(node=TextNode(text=one.text), score=0.1) for one in found
+        ]
+        before = len(encoder.passes)
+        short = postprocessor.postprocess_nodes(found, query_str=question)
+        assert encoder.passes[before:] == [(question,)]
+        expected = postprocessor.postprocess_nodes(plain, query_str=question)
+        assert [one.text for one in short] == [one.text for one in expected]
+        again = postprocessor.postprocess_nodes(short, query_str=question)
+        assert [one.text for one in again] == [one.text for one in short]
+        assert len(encoder.passes) == before + 4
 
 
 def test_places_of_our_own_nodes_move_along() -> None:

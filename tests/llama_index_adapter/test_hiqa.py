@@ -193,7 +193,7 @@ def test_settings_make_a_round_trip_and_functions_are_passed_again() -> None:
         HiQANodeParser.from_dict(told)
     assert HiQANodeParser.from_dict(told, describe_image=shout).to_dict() == told
     with pytest.raises(
-        ValueError, match="describe_image must be a function defined at the top level"
+        ValueError, match="describe_image must be a module-level function"
     ):
         pickle.dumps(HiQANodeParser(describe_image=lambda address: "x"))
     with pytest.raises(ValueError, match="describe_image must be a function from"):
@@ -420,7 +420,7 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(
     for address in ("../secret.png", str(tmp_path / "secret.png")):
         with pytest.raises(InvalidDocument, match="is outside"):
             describe(address)
-    with pytest.raises(InvalidDocument, match="give the folder"):
+    with pytest.raises(InvalidDocument, match="pass the folder"):
         ImageDescriber(SeeingLLM())("a.png")
     with pytest.raises(InvalidDocument, match="Cannot read the image"):
         describe("img/none.png")

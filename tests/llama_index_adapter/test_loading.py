@@ -10,7 +10,7 @@ import pytest
 from llama_index.core import SimpleDirectoryReader
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import MetadataMode
-from pdf_making import made, manual
+from pdf_making import made, manual, pictured
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
@@ -122,3 +122,13 @@ def test_a_list_of_files_and_folders_is_read(tmp_path: Path) -> None:
         InvalidParameter, match="file must be a file, a folder, or a list"
     ):
         StructragReader().load_data(3)
+
+
+def test_the_pictures_of_a_pdf_become_files_when_asked(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "pump.pdf"
+    file.write_bytes(made(pictured))
+    pictures = tmp_path / "pictures"
+    (document,) = StructragReader(images_to=pictures).load_data(file)
+    (picture,) = pictures.iterdir()
+    assert f"]({picture})" in document.text

@@ -90,7 +90,7 @@ def test_the_global_model_is_used(retriever: Any, no_global_model: None) -> None
 def test_chunks_are_noticed_and_names_are_alike(retriever: Any) -> None:
     nodes = ContentAwareNodeParser().get_nodes_from_documents(documents())
     model = HashEmbedding()
-    with pytest.warns(UserWarning, match="give them whole documents"):
+    with pytest.warns(UserWarning, match="pass whole documents"):
         retriever.from_documents(nodes, embed_model=model)
     made = retriever.from_documents(
         documents(), embed_model=model, k=1, show_progress=False
@@ -165,7 +165,7 @@ def test_a_postprocessor_names_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("folder", "list of LlamaIndex Documents; got str. Files and folders"),
+        ("folder", "list of LlamaIndex Documents; got str. Read files and folders"),
         (["text"], r"hold LlamaIndex Documents; got builtins.str. Use"),
         ([read_text(TEXT)], "hold LlamaIndex Documents; got structrag.Document. Use"),
         (Document(text=TEXT), "list of LlamaIndex Documents; got Document."),

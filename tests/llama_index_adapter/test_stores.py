@@ -72,7 +72,7 @@ async def test_an_error_of_the_store_names_the_store() -> None:
         ModelFailed, match="vector store WithoutAsync raised ValueError"
     ) as caught:
         await retriever.aretrieve("part 1")
-    assert str(caught.value).endswith("pass in aclient. Mend the cause and ask again.")
+    assert str(caught.value).endswith("pass in aclient. Fix the cause and ask again.")
 
 
 class WithoutDelete(SimpleVectorStore):

@@ -36,22 +36,22 @@ class BoundarySettings(ReadingSettings, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundarySplitter(ReadingSplitter, ReadOptions):
-    """A splitter that cuts where a series of numbers says so.
+    """Base of the splitters that cut by a series of numbers.
 
-    Subclasses give `_decided_flow`. `boundary_embedder` answers all that is embedded in it.
+    Subclasses define `_decided_flow`, in which `boundary_embedder` embeds everything.
 
     Attributes:
-        respect_sections: Whether no chunk crosses the border of a section.
-        min_tokens: Wished least size of a chunk's text; None: a share of `max_tokens`.
+        respect_sections: Whether chunks end at section borders.
+        min_tokens: The minimum size to aim at for a chunk's text; None: a share of `max_tokens`.
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
-            None: no limit. Only a single code point that counts more may exceed it; such a chunk
+            None: no limit. Only a single code point with more tokens may exceed it; such a chunk
             has `extras["oversize"]`.
-        boundary_embedder: What compares sentences in place of the embedder: an embedder, or the
-            folder or name of a static model (`StaticEmbedder.load`), which is hundreds of times
-            faster. An index still embeds the chunks by its own.
-        reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the
-            view `raw`, and embeds no chunk again; the heading path is then searched by BM25 alone.
-            Never with a `boundary_embedder`, whose vectors no index searches.
+        boundary_embedder: The embedder that compares sentences instead: an embedder, or the folder
+            or name of a static model (`StaticEmbedder.load`), which is hundreds of times faster. An
+            index still embeds the chunks with its own embedder.
+        reuse_vectors: Whether an index uses the mean of a chunk's sentence vectors in the view
+            `raw` instead of embedding the chunk; the heading path is then searched by BM25 alone.
+            It has no effect with a `boundary_embedder`.
     """
 
     respect_sections: bool = True
@@ -69,21 +69,20 @@ class BoundarySplitter(ReadingSplitter, ReadOptions):
 
     @property
     def least_tokens(self) -> int:
-        """`min_tokens`, or what stands for None."""
+        """`min_tokens`, or its default."""
         raise NotImplementedError
 
     def explain_flow(self, document: Document) -> Flow[Explanation]:
-        """`explain` as steps: every scope's numbers, thresholds and runs, and the chunks."""
+        """`explain` as a flow: every scope's numbers, thresholds and runs, and the chunks."""
         return decided_by(self._decided_flow(document), self.boundary_embedder)
 
     def split_with_vectors_flow(
         self, document: Document
     ) -> Flow[tuple[list[Chunk], FloatArray]]:
-        """The chunks with vectors, so that indexing embeds nothing twice.
-
-        A chunk's vector is the token-weighted mean of its sentences' vectors, scaled to length 1.
-        All sentences are embedded, also those of sections too short to be looked at. Heading paths
-        are not in these vectors. Shape (n chunks, dimension); (0, 0) without chunks.
+        """The chunks with vectors, so that indexing embeds nothing twice. A chunk's vector is the
+        token-weighted mean of its sentences' vectors, scaled to length 1. All sentences are
+        embedded, even in sections too short to be split. Heading paths are not in these vectors.
+        Shape (n chunks, dimension); (0, 0) without chunks.
         """
         return memoised(self._with_vectors_flow(document))
 

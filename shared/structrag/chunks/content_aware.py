@@ -33,22 +33,22 @@ class ContentAwareSplitter(ReadOptions):
         ['# Nova\\n\\nIt rings.\\n\\n', '## Battery\\n\\n19 h\\n']
 
     Without overlap the chunks tile the document: joined in order they are `document.text`, except
-    for excluded sections. A heading without a body travels with the first chunk below it, or else
-    with the chunk before it. An empty or blank document has no chunk. Settings are checked when the
-    splitter is made.
+    for excluded sections. A heading without a body stays with the first chunk below it, or else
+    with the chunk before it. An empty or blank document has no chunks. Settings are checked when
+    the splitter is created.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
-            None: no limit. Only a single code point that counts more than the limit may exceed it;
-            such a chunk has `extras["oversize"]`.
-        flat_max_tokens: The limit for a document in which no section was found (MC's FLC-300);
-            None: `max_tokens`.
-        min_tokens: A chunk whose text counts less joins the chunk of the previous section under the
-            same parent where both fit `max_tokens`; 0: never.
-        overlap: Tokens of whole sentences that a later piece of a cut section repeats from the
-            piece before; 0: none.
-        context: Whether chunks carry their heading path (at most 64 tokens, and at most a quarter
-            of the limit).
+            None: no limit. Only a single code point with more tokens may exceed it; such a chunk
+            has `extras["oversize"]`.
+        flat_max_tokens: The limit for a document without sections (MC's FLC-300); None:
+            `max_tokens`.
+        min_tokens: A chunk with fewer tokens is merged into the chunk of the previous section under
+            the same parent if both fit `max_tokens`; 0: never.
+        overlap: The overlap in tokens, in whole sentences, between the pieces of a divided section;
+            0: none.
+        context: Whether chunks carry their heading path (at most 64 tokens and a quarter of the
+            limit).
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
@@ -73,10 +73,10 @@ class ContentAwareSplitter(ReadOptions):
 
     @classmethod
     def paper(cls, **changes: Any) -> ContentAwareSplitter:
-        """As published (MC-indexing, section 3.1): the smallest titled divisions whole, however
-        long, without heading path. A document without headings, of which the paper does not speak,
-        is cut at 300 tokens. A chunk begins with its heading line, which `Index(preset="paper")`
-        does not index."""
+        """As published (MC-indexing, section 3.1): the smallest titled divisions, whole, of any
+        length, without heading path. A document without headings, a case that the paper does not
+        mention, is cut at 300 tokens. A chunk begins with its heading line, which
+        `Index(preset="paper")` does not index."""
         return changed(cls, {"max_tokens": None, "context": False}, changes)
 
     def split(self, document: Document) -> list[Chunk]:
@@ -84,7 +84,7 @@ class ContentAwareSplitter(ReadOptions):
         return self.split_outline(self.outline(document))
 
     def split_outline(self, outline: Outline) -> list[Chunk]:
-        """`split` for a section tree that is there already."""
+        """`split` for an existing section tree."""
         limit = self._limit(flat=len(outline.sections) == 1)
         divisions = divide(outline, self.exclude_titles)
         code = Code.of(outline)

@@ -26,16 +26,16 @@ class FixedSplitter(ReadOptions):
         >>> [chunk.text for chunk in splitter.split(document)]
         ['It rings. It takes pictures. ', 'It lasts.']
 
-    The chunks tile the document. A sentence above the limit is cut at words. A blank document has
-    no chunk. Without `within_sections` no structure is looked at: chunks belong to the root section
-    and have no path.
+    The chunks tile the document. A sentence above the limit is cut between words. A blank document
+    has no chunks. Without `within_sections` the structure is ignored: chunks belong to the root
+    section and have no path.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter` (the papers use 100,
             200 and 300).
         within_sections: Whether chunks end at section borders (MC's FLC-content).
         context: With `within_sections`: whether chunks carry their heading path, which then counts
-            to the limit.
+            towards the limit.
         exclude_titles, plain_headings: As in `ReadOptions`, with `within_sections`.
         counter, language, sentence_splitter: As in `ReadOptions`.
     """
@@ -49,8 +49,8 @@ class FixedSplitter(ReadOptions):
         check_at_least("max_tokens", self.max_tokens, 1)
         if self.exclude_titles and not self.within_sections:
             raise InvalidParameter(
-                "exclude_titles must be empty where within_sections is False, as no titles are "
-                f"looked at; got {list(self.exclude_titles)}. Set within_sections=True."
+                "exclude_titles must be empty when within_sections is False, because titles are "
+                f"then ignored; got {list(self.exclude_titles)}. Set within_sections=True."
             )
 
     def split(self, document: Document) -> list[Chunk]:

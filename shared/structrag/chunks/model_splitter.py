@@ -41,23 +41,23 @@ class Explanation:
 
 
 class ReadingSplitter:
-    """A splitter that asks models. Subclasses give `explain_flow`.
+    """A splitter that calls models. Subclasses define `explain_flow`.
 
-    Models: `embedder` is what `as_embedder` takes, `llm` what `as_language_model` takes, None:
-    none. A `Runner` given as `runner` brings its models, cache, limits and counts, and the other
-    two are ignored. Where there is no embedder, the vectors are LSA of each document's own
-    sentences. A splitter's `boundary_embedder` takes the place of the embedder in all that decides
-    where a document is cut.
+    Models: `embedder` is anything that `as_embedder` accepts, `llm` anything that
+    `as_language_model` accepts; None: no model. A `Runner` passed as `runner` brings its own
+    models, cache, limits and counts, and the other two are ignored. Without an embedder, the
+    vectors are LSA of each document's own sentences. A splitter's `boundary_embedder` replaces the
+    embedder for deciding where to cut.
     """
 
     __slots__ = ()
 
     def explain_flow(self, document: Document) -> Flow[Explanation]:
-        """`explain` as steps."""
-        raise TypeError(f"{type(self).__name__} must define explain_steps")
+        """`explain` as a flow."""
+        raise TypeError(f"{type(self).__name__} must define explain_flow")
 
     def split_flow(self, document: Document) -> Flow[list[Chunk]]:
-        """`split` as steps."""
+        """`split` as a flow."""
         explanation = yield from self.explain_flow(document)
         return list(explanation.chunks)
 
@@ -93,7 +93,7 @@ class ReadingSplitter:
         llm: Any = None,
         runner: Runner | None = None,
     ) -> Explanation:
-        """The chunks of a document with the series that led to them."""
+        """The chunks of a document, with the series of numbers behind them."""
         chosen = runner or runner_for(embedder, llm)
         return chosen.run(answered(self.explain_flow(document), chosen))
 
@@ -105,8 +105,9 @@ class ReadingSplitter:
         llm: Any = None,
         runner: Runner | None = None,
     ) -> Iterator[list[Chunk]]:
-        """The chunks of each document, in order, as they are ready. Documents are read in groups of
-        bounded size: a group's prompts go out together, and its sentences in full batches."""
+        """The chunks of each document, in order, as they become ready. Documents are read in groups
+        of limited size: the prompts of a group are sent together, and its sentences in full
+        batches."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
             flow = self._group_flow(group, chosen)

@@ -71,7 +71,7 @@ def check_threshold(threshold: object, spread: object) -> None:
         raise InvalidParameter(f"threshold_sd must be a finite number; got {spread!r}.")
     if is_number and spread:
         raise InvalidParameter(
-            f"threshold_sd must be 0 where threshold is a number; got {spread!r} and {threshold!r}."
+            f"threshold_sd must be 0 when threshold is a number; got {spread!r} and {threshold!r}."
         )
 
 

@@ -42,13 +42,13 @@ def compare(
     method: Annotated[
         str,
         typer.Option(
-            help="Some of content_aware, fixed, pic, idms, hiqa and evidence, with commas between."
+            help="Methods separated by commas: content_aware, fixed, pic, idms, hiqa, evidence."
         ),
     ] = "content_aware,fixed,pic,idms,hiqa,evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     budget: Annotated[
-        int, typer.Option(help="Tokens that the self-test hands over for a question.")
+        int, typer.Option(help="The token budget of the self-test for each question.")
     ] = 1000,
     format: Format = "auto",
     reader: Reader = "layout",
@@ -58,13 +58,12 @@ def compare(
 ) -> None:
     """Compare splitting methods on your documents.
 
-    Shown are sizes, what is cut, cost, and a retrieval self-test without labels.
+    The report shows chunk sizes, what was cut, the cost, and a retrieval self-test without labels.
 
-    The self-test asks the documents' own headings, and sentences that point
-    to a section, and looks for that section's text. Both are kept out of the index.
-    It tells whether a section can be found by what its text says. It does not
-    tell how your users' questions fare, and favours methods that cut at section
-    borders. For questions of your users: structrag eval.
+    The self-test searches for a section by its heading, or by a sentence that refers to it; both
+    are removed from the index. It shows whether the text of a section can be found. It does not
+    show how well your users' questions are answered, and it favours methods that cut at section
+    borders. To measure with your own questions, use structrag eval.
     """
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
@@ -88,9 +87,8 @@ def _parts(comparison: Comparison, max_tokens: int) -> list[ReportPart]:
     size = (
         f"{pluralise(comparison.documents, 'document')}, "
         f"{pluralise(comparison.characters, 'character')}: "
-        f"{pluralise(units['sentence'], 'sentence')}, "
-        f"{pluralise(units['table'], 'table')}, {pluralise(units['code'], 'block')} of code. "
-        f"At most {max_tokens} tokens a chunk."
+        f"{pluralise(units['sentence'], 'sentence')}, {pluralise(units['table'], 'table')}, "
+        f"{pluralise(units['code'], 'block')} of code. At most {max_tokens} tokens per chunk."
     )
     test = ReportPart("Self-test", None, [comparison.no_selftest])
     if comparison.selftest:
@@ -107,9 +105,9 @@ def _chunks(comparison: Comparison) -> ReportPart:
         values = [method.chunks, *method.tokens, *method.cut.values()]
         rows.append([method.name, *(f"{value:,}" for value in values)])
     note = (
-        "Tokens are those of a chunk's text, estimated (p95: 95 of 100 chunks have no more). "
-        "Cut: no single chunk holds the whole of it. "
-        "What alone is longer than the limit is cut by every method that keeps the limit."
+        "Tokens are estimated from the text of a chunk (p95: 95% of the chunks have no more). "
+        "Cut means that no single chunk holds the whole sentence, table or code block. Every "
+        "method that keeps the limit must cut what is longer than the limit."
     )
     return ReportPart("Chunks", ReportTable(head, rows), [note])
 
@@ -133,10 +131,10 @@ def _cost(comparison: Comparison) -> ReportPart:
             [method.name, f"{method.seconds:.2f}", *(f"{count:,}" for count in counts)]
         )
     note = (
-        f"Embedded are texts, here by {embedder_text(comparison.embedder)}: "
-        "sentences to find where to cut, chunks to index them once (each further view once more). "
-        "LLM calls are those that splitting takes if it is given a language model; "
-        "it works without, and none was made here."
+        f"Embedded counts the texts sent to {embedder_text(comparison.embedder)}: sentences to "
+        "decide where to cut, and each chunk once to index it (once more for each further view). "
+        "LLM calls are the calls that splitting would make with a language model; none was made "
+        "here."
     )
     return ReportPart("Cost", ReportTable(head, rows), [note])
 
@@ -162,25 +160,24 @@ def _selftest(test: SelfTestReport, embedder: str) -> ReportPart:
 def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequence[str]:
     has_evidence = any(name in SEARCHED for name in test.recall)
     by = (
-        "; evidence by EvidenceRetriever, which makes no chunks" if has_evidence else ""
+        "; evidence is found by EvidenceRetriever, which makes no chunks"
+        if has_evidence
+        else ""
     )
     left_out = "; ".join(f"{count} {reason}" for reason, count in test.left_out.items())
     return [
-        "The share of a section's own text, in percent, among the best chunks that fit "
-        f"{test.budget:,} tokens, when its heading is asked, or a sentence that points to it; "
-        "then the difference to the first method in points. "
-        "In brackets the 95% interval of a bootstrap over the questions: "
-        "a difference whose interval holds 0 may be chance. "
-        f"Searched by {embedder_text(embedder)} and BM25 over all documents{by}. "
-        "Headings, heading paths, tables of contents and the sentences asked "
-        "are kept out of the index.",
-        f"Asked were {asked.get('heading', 0)} of {test.headings} headings."
-        + (f" Not asked: {left_out}." if left_out else ""),
-        "It tells whether a section can be found by what its text says, "
-        "and how much of it then fits the budget. "
-        "It does not tell how your users' questions fare: headings are not what users ask. "
-        "It favours methods that cut at section borders, "
-        "because the text that counts begins and ends there, and it shows nothing "
-        "of what heading paths in the index bring, because they are kept out. "
-        "With questions of your users: structrag eval.",
+        "The query is the heading of a section, or a sentence that refers to it. Each figure is "
+        f"the percentage of the section's own text among the best chunks within {test.budget:,} "
+        "tokens, then the difference to the first method in points. Brackets hold the 95% "
+        "bootstrap interval over the queries; a difference whose interval contains 0 is not "
+        f"significant. All documents are searched by {embedder_text(embedder)} and BM25{by}. "
+        "Headings, heading paths, tables of contents and the query sentences are removed from "
+        "the index.",
+        f"{asked.get('heading', 0)} of {test.headings} headings were used as queries."
+        + (f" Not used: {left_out}." if left_out else ""),
+        "The self-test shows whether the text of a section can be found, and how much of it fits "
+        "the budget. It does not show how well your users' questions are answered, because users "
+        "do not ask headings. It favours methods that cut at section borders, where the counted "
+        "text begins and ends. It does not measure the benefit of heading paths, because they "
+        "are removed. To measure with your own questions, use structrag eval.",
     ]

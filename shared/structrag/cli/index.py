@@ -31,18 +31,23 @@ def index(
         str,
         typer.Option(
             *STORE,
-            help="The folder of the index, lancedb:FOLDER or milvus:PLACE; `search "
-            "--store` searches it.",
+            help=(
+                "Where to keep the index: a folder, lancedb:FOLDER or milvus:PLACE. Search it "
+                "with `search --store`."
+            ),
         ),
     ],
     workers: Annotated[
         int,
-        typer.Option(min=0, help="Processes, each with its own models; 0: one a core."),
+        typer.Option(
+            min=0,
+            help="The number of processes, each with its own models; 0: one per core.",
+        ),
     ] = 0,
     runner: Annotated[
         str,
         typer.Option(
-            help="process, or ray: actors of the Ray cluster at RAY_ADDRESS, or here.",
+            help="process, or ray: actors of the Ray cluster at RAY_ADDRESS, else of a local one.",
             callback=one_of("--runner", RUNNERS),
         ),
     ] = "process",
@@ -58,10 +63,11 @@ def index(
     reader: Reader = "layout",
     isolated: Isolated = True,
 ) -> None:
-    """Index many files with several processes. If it is stopped, run it again: it resumes.
+    """Index many files with several processes. Run it again to resume after a stop.
 
-    Files that cannot be read are named and left out. `--max-tokens` limits the chunks of multiview.
-    A store in an engine needs an `--embedder`; minilm is taken where it is installed.
+    Files that cannot be read are reported and skipped. `--max-tokens` applies to the chunks of
+    multiview. A store in an engine needs an `--embedder`; the default there is minilm, if
+    installed.
     """
     check_choice("--method", method, METHODS)
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}

@@ -134,15 +134,15 @@ class IndexFolder:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _unusable(folder, f"{file.name} is damaged") from error
         if version != VERSION:
-            raise _unusable(folder, "it was made by another release")
+            raise _unusable(folder, "another release made it")
         for option, value, made_with in (
             ("--embedder", embedder or memory.embedder, memory.embedder),
             ("--max-tokens", self.memory.max_tokens, memory.max_tokens),
         ):
             if value != made_with:
                 raise InvalidParameter(
-                    f"{option} must be what the index in {str(folder)!r} was made with, "
-                    f"{made_with or 'none'}; got {value}. Give that, or another folder."
+                    f"{option} must match the index in {str(folder)!r}, which was made with "
+                    f"{made_with or 'none'}; got {value}. Pass that value, or use another folder."
                 )
         self.memory = memory
 
@@ -241,7 +241,7 @@ class IndexFolder:
         """
         if self.folder is None:
             raise InvalidParameter(
-                "A folder is needed for an index that several processes fill."
+                "An index that several processes fill needs a folder: name it with --store."
             )
         states = self._states(paths, **how)
         self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
@@ -404,12 +404,12 @@ def _check_folder(folder: Path) -> None:
     is_ours = any((folder / f"{method}.json").is_file() for method in METHODS)
     if folder.is_dir() and not is_ours and any(folder.iterdir()):
         raise InvalidParameter(
-            f"The index must be a new folder, or one that was made for it; {str(folder)!r} holds "
-            "other files."
+            f"The index must be a new folder, or one that structrag created; {str(folder)!r} "
+            "holds other files."
         )
 
 
 def _unusable(folder: Path, why: str) -> InvalidParameter:
     return InvalidParameter(
-        f"The index in {str(folder)!r} cannot be used: {why}. Delete it, or give another folder."
+        f"The index in {str(folder)!r} cannot be used: {why}. Delete it, or use another folder."
     )

@@ -19,8 +19,7 @@ def mcp(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents, or folders of documents; none: those in a store that `index` has "
-            "filled."
+            help="Files or folders to serve; none to serve a store filled by `index`."
         ),
     ] = None,
     embedder: Embedder = "",
@@ -28,8 +27,10 @@ def mcp(
         str,
         typer.Option(
             *STORE,
-            help="A folder that keeps the index: the next start reads only changed files; or a "
-            "store such as lancedb:FOLDER that `index` has filled.",
+            help=(
+                "A folder to keep the index in, so that the next start reads only changed files; "
+                "or a store filled by `index`, such as lancedb:FOLDER."
+            ),
         ),
     ] = "",
     format: Format = "auto",
@@ -38,8 +39,8 @@ def mcp(
 ) -> None:
     """Serve documents to an agent over MCP, on standard input and output.
 
-    Its tools: `evidence` and `search` give passages with their places, `outline` the sections of a
-    document, `read_section` the text of one. Files that change are read again.
+    Its tools: `evidence` and `search` return passages with their positions, `outline` lists the
+    sections of a document, `read_section` returns the text of one. Changed files are read again.
     """
     require("mcp", extra="mcp")
     from structrag.cli.mcp_server import Library, server_of
@@ -47,8 +48,8 @@ def mcp(
     in_engine = engine_of(index) is not None
     if in_engine == bool(paths):
         raise InvalidParameter(
-            "Name files or folders to serve, or a store such as --store lancedb:FOLDER that "
-            "`structrag index` has filled, not both."
+            "Name either files or folders to serve, or a store filled by `structrag index`, such "
+            "as --store lancedb:FOLDER."
         )
     kept: EngineIndex | IndexFolder
     if in_engine:

@@ -29,9 +29,10 @@ from structrag.text.tokens import count_tokens
 Query = Annotated[str, Field(validation_alias=AliasChoices("query", "question"))]
 FRESH = 2.0  # seconds in which files are not looked at again
 INSTRUCTIONS = (
-    "Documents of a folder. Use evidence for a question and search for words; outline and "
-    "read_section to read around what was found. Cite passages by document, path, start and end: "
-    "they are characters of the document's text, and every passage is an exact slice of it."
+    "Searches a folder of documents. Use evidence to answer a question, search to look for "
+    "words, and outline and read_section to read around a passage. Cite passages by document, "
+    "path, start and end. start and end are character offsets into the document's text, and "
+    "every passage is an exact slice of it."
 )
 
 
@@ -120,7 +121,7 @@ class Library:
         """Passages for a query. Raises InvalidParameter if it is blank."""
         if not query.strip():
             raise InvalidParameter(
-                "The query must be a question or words to look for; got blanks."
+                "query must be a question or search words; got only blanks."
             )
         with self._lock:
             self.refresh()
@@ -170,15 +171,16 @@ class Library:
             sections = parse(source).sections
             if not 0 <= section < len(sections):
                 raise InvalidParameter(
-                    f"section must be a number from 0 to {len(sections) - 1} for {document!r}; got "
-                    f"{section}. The tool outline lists them."
+                    f"section must be a number from 0 to {len(sections) - 1} for {document!r}; "
+                    f"got {section}. The tool outline lists the sections."
                 )
             first, end = sections[section].start, sections[section].end
             start = start or first
             if not first <= start <= end:
                 raise InvalidParameter(
                     f"start must be 0 or from {first} to {end}, where section {section} of "
-                    f"{document!r} stands; got {start}. To read on, give the `end` that came last."
+                    f"{document!r} stands; got {start}. To continue reading, pass the `end` of "
+                    "the last answer."
                 )
             cut = _cut(source.text, start, end, max_tokens)
             return SectionText(
@@ -237,8 +239,8 @@ class Library:
         if document and self.kept.holds(name):
             return name
         raise InvalidParameter(
-            f"document must be one of this folder's; got {document!r}. The tool outline without a "
-            "document lists them."
+            f"document must be the name of a document served here; got {document!r}. Call the "
+            "tool outline without a document to list them."
         )
 
     def _document(self, name: str) -> Document:
@@ -257,23 +259,23 @@ def server_of(library: Library) -> MCPServer[Any]:
 
     @server.tool()
     def evidence(query: Query, max_tokens: int = 1000) -> list[FoundPassage]:
-        """The passages that answer a question, best first. Together they have at most so many
-        tokens."""
+        """Return the passages that answer a question, best first, within max_tokens tokens in
+        total."""
         with _mistakes_said():
             return library.find(query, None, max_tokens)
 
     @server.tool()
     def search(query: Query, k: int = 5) -> list[FoundPassage]:
-        """The k best passages for words or a question. Each is a paragraph, table or list."""
+        """Return the k best passages for search words or a question. Each is a paragraph, a table
+        or a list."""
         with _mistakes_said():
             return library.find(query, k, None)
 
     @server.tool()
     def outline(document: str = "", first: int = 0, most: int = 100) -> Contents:
-        """The documents, those in a folder (document="manuals/"), or the sections of one.
-
-        At most so many come at once, from the one at `first`; `total` says how many there are.
-        Sections come with their numbers and sizes.
+        """List the documents, those in a folder (document="manuals/"), or the sections of one
+        document. Returns at most `most` entries, starting at `first`; `total` is the number of all
+        entries. Sections come with their numbers and sizes.
         """
         with _mistakes_said():
             return library.contents(document, first, most)
@@ -282,9 +284,9 @@ def server_of(library: Library) -> MCPServer[Any]:
     def read_section(
         document: str, section: int = 0, start: int = 0, max_tokens: int = 4000
     ) -> SectionText:
-        """The text of a section with everything below it. Section 0 is the whole document.
-
-        It is cut at max_tokens, and `more` is true then: read on with the `end` that came as start.
+        """Return the text of a section and its subsections. Section 0 is the whole document. If the
+        text exceeds max_tokens, it is cut and `more` is true: pass the returned `end` as start to
+        continue.
         """
         with _mistakes_said():
             return library.read(document, section, max_tokens, start)

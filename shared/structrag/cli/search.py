@@ -32,12 +32,14 @@ from structrag.records import Document, Hit
 def search(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Documents, or folders of documents; none: those in --store."
-        ),
+        typer.Argument(help="Files or folders to search; none to search --store."),
     ] = None,
-    query: Annotated[str, typer.Option("-q", "--query", help="What to look for.")] = "",
-    k: Annotated[int, typer.Option("-k", help="How many passages or chunks.")] = 5,
+    query: Annotated[
+        str, typer.Option("-q", "--query", help="The question or search words.")
+    ] = "",
+    k: Annotated[
+        int, typer.Option("-k", help="The number of passages or chunks to print.")
+    ] = 5,
     method: Annotated[
         str,
         typer.Option(
@@ -50,33 +52,32 @@ def search(
         str,
         typer.Option(
             *STORE,
-            help="A folder that keeps the index: the next search reads only changed files; or a "
-            "store such as lancedb:FOLDER that `index` has filled.",
+            help=(
+                "A folder to keep the index in, so that the next search reads only changed "
+                "files; or a store filled by `index`, such as lancedb:FOLDER."
+            ),
         ),
     ] = "",
-    cache: Annotated[
-        str, typer.Option(help="A file that keeps vectors for the next time.")
-    ] = "",
+    cache: Annotated[str, typer.Option(help="A file to cache vectors in.")] = "",
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
     as_json: AsJson = False,
 ) -> None:
-    """Search files for evidence, or by all views and routes. Printed are path, score, what matched
-    and character range of every hit. `--max-tokens` limits the chunks of multiview."""
+    """Search files for passages of evidence, or for chunks by several views and routes. For each
+    hit it prints the heading path, the score, what matched and the character range. `--max-tokens`
+    applies to the chunks of multiview."""
     check_choice("--method", method, METHODS)
     if not query.strip():
-        raise InvalidParameter(
-            f"-q must be a question or words to look for; got {query!r}."
-        )
+        raise InvalidParameter(f"-q must be a question or search words; got {query!r}.")
     if not paths and not index:
         raise InvalidParameter(
-            "Name files or folders to search, or a --store that was kept."
+            "Name files or folders to search, or a saved index with --store."
         )
     in_engine = engine_of(index) is not None
     if paths and in_engine:
         raise InvalidParameter(
-            f"Leave the files out: a store such as {index} is filled by `structrag index`."
+            f"Name no files: a store such as {index} is filled by `structrag index`."
         )
     settings: dict[str, Any] = {
         "embedder": embedder,

@@ -16,6 +16,7 @@ from structrag.cli.options import (
     Embedder,
     File,
     Format,
+    ImagesTo,
     Isolated,
     MaxTokens,
     Reader,
@@ -40,22 +41,31 @@ def split(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="idms and pic: draw what was seen to this .png, .svg or .pdf file."
+            help=(
+                "For idms and pic: a .png, .svg or .pdf file to draw the boundaries and their "
+                "scores to."
+            )
         ),
     ] = None,
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
+    images_to: ImagesTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a document's chunks: heading path, character range, tokens, text."""
+    """Print a document's chunks: heading path, character range, token count and text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
     document = one_document(
-        "split", file, format=format, reader=reader, isolated=isolated
+        "split",
+        file,
+        format=format,
+        reader=reader,
+        isolated=isolated,
+        images_to=images_to,
     )
     chunks = list(_split(splitter, document, embedder_of(embedder), plot))
     if not chunks:
-        typer.echo(harmless(f"{file} holds no text, so it has no chunk."), err=True)
+        typer.echo(harmless(f"{file} holds no text, so it has no chunks."), err=True)
     print_items(
         map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json
     )
@@ -67,8 +77,8 @@ def _split(
     if not isinstance(splitter, ReadingSplitter):
         if plot is not None:
             raise InvalidParameter(
-                "--plot is for --method idms or pic, which read the text; "
-                "the others have nothing to draw."
+                "--plot works with --method idms or pic only; the other methods have nothing to "
+                "draw."
             )
         chunks: Iterable[Chunk] = splitter.split(document)
         return chunks

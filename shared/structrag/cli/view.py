@@ -31,28 +31,34 @@ def view(
     method: Annotated[
         str,
         typer.Option(
-            help="Some of content_aware, pic, idms, fixed, hiqa and, with -q, evidence, with "
-            "commas between; default content_aware,pic,idms and, with -q, evidence."
+            help=(
+                "Methods separated by commas: content_aware, pic, idms, fixed, hiqa and, with "
+                "-q, evidence. Default: content_aware,pic,idms and, with -q, evidence."
+            )
         ),
     ] = "",
     query: Annotated[
         str,
-        typer.Option("-q", "--query", help="Also show what each method's index finds."),
+        typer.Option(
+            "-q",
+            "--query",
+            help="A question; the page then shows what each method finds for it.",
+        ),
     ] = "",
-    k: Annotated[int, typer.Option("-k", help="How many hits a method.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="The number of hits per method.")] = 10,
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The page to write.")
+        Path, typer.Option("-o", "--output", help="The HTML file to write.")
     ] = Path("structrag.html"),
     open_page: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+        bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = False,
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
 ) -> None:
-    """Write one HTML page of documents and their chunks.
+    """Write an HTML page that shows documents and their chunks.
 
     It has the outline, the text, the chunks of several methods side by side, and a query's hits:
     chunks, and the evidence, whose sentences are matched with the query word by word.

@@ -60,8 +60,8 @@ def macro_mean(
     unknown = scores.keys() - set(ids)
     if unknown:
         raise InvalidParameter(
-            "scores must be of the given questions; "
-            f"got {len(unknown)} of others, such as {min(unknown)!r}."
+            f"scores must belong to the given questions; got {len(unknown)} of others, such as "
+            f"{min(unknown)!r}."
         )
     values = [scores.get(i, 0.0) for i in ids]
     counted = [value for value in values if value is not None]
@@ -94,7 +94,7 @@ def paired_bootstrap(
     check_at_least("resamples", resamples, 1)
     if not 0 < confidence < 1:
         raise InvalidParameter(
-            f"confidence must be between 0 and 1, both excluded; got {confidence!r}."
+            f"confidence must be above 0 and below 1; got {confidence!r}."
         )
     if len(first) != len(second):
         raise InvalidParameter(

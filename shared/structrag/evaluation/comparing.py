@@ -243,6 +243,6 @@ def _why_none(test: SelfTest) -> str:
     reasons = ", ".join(f"{count} {reason}" for reason, count in test.left_out.items())
     shown = f" ({reasons})" if reasons else ""
     return (
-        f"No self-test: it needs at least {FEWEST} headings that can be asked, or as many "
-        f"references to sections. These documents have {test.headings} headings{shown}."
+        f"No self-test: it needs at least {FEWEST} usable headings, or as many references to "
+        f"sections. These documents have {test.headings} headings{shown}."
     )

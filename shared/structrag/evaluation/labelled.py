@@ -148,7 +148,7 @@ def evaluate(
     check_documents(documents, splitters)
     if not questions:
         raise InvalidParameter(
-            "There is nothing to ask: give at least one question with its gold."
+            "There is nothing to ask: pass at least one question with its gold."
         )
     for size in (*depths, *budgets):
         check_at_least("depths and budgets", size, 1)

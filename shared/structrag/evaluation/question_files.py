@@ -167,7 +167,7 @@ def _fields(record: Any) -> dict[str, Any]:
     question = fields.get("question")
     if not isinstance(question, str) or not question.strip():
         raise InvalidParameter(
-            f"'question' must be a text that is not blank; got {question!r}."
+            f"'question' must be a non-blank string; got {question!r}."
         )
     if "start" in fields and "spans" not in fields:  # the columns of a CSV file
         doc = fields.pop("docs", None)
@@ -202,7 +202,7 @@ def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) and text.strip() for text in values):
         raise InvalidParameter(
-            f"{name!r} must be a text or a list of texts, none of them blank; got {value!r}."
+            f"{name!r} must be a non-blank string or a list of them; got {value!r}."
         )
     return values
 
@@ -251,8 +251,8 @@ def _document(name: Any, ids: Sequence[str]) -> str:
         return matches[0]
     if matches:
         raise InvalidParameter(
-            f"{name!r} is the end of {len(matches)} documents' names, such as {matches[0]!r}; "
-            "write more of it."
+            f"{name!r} matches the end of {len(matches)} document names, such as {matches[0]!r}; "
+            "write a longer part of the name."
         )
     raise InvalidParameter(
         f"there is no document {name!r}; there are {len(ids)}, such as {min(ids)!r}."
@@ -271,7 +271,7 @@ def _places(
             f" (nor its {len(texts) - 1} other spellings)" if len(texts) > 1 else ""
         )
         raise InvalidParameter(
-            f"{shown!r} was not found {where}{others}; "
-            "it must stand there word for word, markup included."
+            f"{shown!r} was not found {where}{others}; it must occur there word for word, markup "
+            "included."
         )
     return places

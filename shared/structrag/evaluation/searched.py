@@ -55,11 +55,10 @@ def check_documents(
     """
     if not splitters or not any(document.text.strip() for document in documents):
         raise InvalidParameter(
-            "There is nothing to measure: "
-            "give at least one document that holds text, and one method."
+            "There is nothing to measure: pass at least one document with text, and one method."
         )
     if len({document.id for document in documents}) < len(documents):
-        raise InvalidParameter("Two documents have the same id; give each its own.")
+        raise InvalidParameter("Two documents have the same id; give each a unique id.")
 
 
 def search_all(

@@ -130,7 +130,7 @@ def fault_of(core: str, answer: str) -> str:
         return f"leaves out {lost} of the source's {len(source_words)} words"
     invented = (missing(answer_words, source_words) - numbers).total()
     if invented > INVENTED_SHARE * len(source_words) + INVENTED_WORDS:
-        return f"has {invented} words that the source has not"
+        return f"has {invented} words that the source does not have"
     return _numbering_fault(source_words, answer)
 
 

@@ -56,8 +56,8 @@ def cleaned_text(text: str) -> Draft:
         )
     if unsure:
         notes.append(
-            "Words broken at line ends and rejoined by guess: "
-            f"{len(unsure)}, such as {_first_five(unsure)}."
+            f"Words hyphenated at line ends and rejoined by guess: {len(unsure)}, such as "
+            f"{_first_five(unsure)}."
         )
     return Draft(rejoined, tuple(notes), tuple(removed))
 

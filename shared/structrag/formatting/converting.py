@@ -166,15 +166,15 @@ def _accepted(core: str, answer: str, window: Window, result: Converted) -> str:
         shown = " ".join(invented[:12])
         result.uncertain.append(
             f"Window {window.number}: the answer has {pluralise(len(invented), 'word')} that the "
-            f"source has not, such as {shown!r}."
+            f"source does not have, such as {shown!r}."
         )
     if passages:
         count = sum(len(forms(passage)) for passage in passages)
         result.restored += count
         shown = ", ".join(repr(passage[:60]) for passage in passages[:3])
         result.uncertain.append(
-            f"Window {window.number}: the model left out {pluralise(count, 'word')}, put back: "
-            f"{shown}."
+            f"Window {window.number}: the model left out {pluralise(count, 'word')}, which were "
+            f"restored: {shown}."
         )
     return answer
 

@@ -103,37 +103,37 @@ class HiQAFormatter:
         >>> HiQAFormatter().format(text).document.text
         '# 1. Battery\\n\\nIt lasts long.\\n\\n# 2. Camera\\n\\nIt sees far.\\n'
 
-    Without a language model, plain text is formatted by its numbering, capitals and underlines,
-    HTML and pages by their layout. Markdown that has headings is kept as it is.
+    Without a language model, plain text is formatted by its numbering, capitals and underlines, and
+    HTML and pages by their layout. Markdown with headings is left unchanged.
 
     With a model, plain text, pages, and markup without headings are converted window by window, in
     sequence. Each message shows the end of the previous input and output, and the window between
     words of padding. An answer must pass these guards:
 
     - it has 0.7 to 1.5 words for each of the source's;
-    - it has at least 95 % of the source's words, and next to no others;
-    - the numbers of its headings do not go down.
+    - it has at least 95% of the source's words, and almost no others;
+    - the numbers of its headings do not decrease.
 
-    An answer that fails is asked for once more. If that fails too, the window is formatted without
-    the model. Words that an accepted answer leaves out are put back where they stood.
+    A failed answer is requested once more. If that fails too, the window is formatted without the
+    model. Words that an accepted answer omits are put back in their places.
 
-    Pages of plain text end at form feeds. Running heads that repeat on 60 % of the pages stay once
-    and page numbers are left out. The report lists both.
+    Pages of plain text end at form feeds. Running heads that repeat on 60% of the pages are kept
+    once, and page numbers are removed. The report lists both.
 
     Args:
         llm: A function `str -> str` or a `LanguageModel`. None: no model.
-        window_words: Words that a call converts, W.
-        padding_words: Words shown before and behind them, K. Of the previous input and output
-            twice as many are shown.
-        prompt: The instruction at the head of each message. What the marks around a window mean is
-            added.
-        repeat_prompt: Whether the instruction also stands at the end of each message.
-        whole_previous: Whether all of the window before and its Markdown is shown instead of its
-            end (equation 1), for models that read three windows at once.
-        call_settings, options: A `CallSettings`, or its settings by name. With a cache, a run that
-            is started again pays for no finished call twice. `max_concurrency` is for several
-            sources: the calls of one go one after another. `progress` is called with ("formatting",
-            windows done, windows) as a source's windows are converted.
+        window_words: Words converted in one call, W.
+        padding_words: Words of context shown before and after them, K. Twice as many are shown of
+            the previous input and output.
+        prompt: The instruction at the head of each message. An explanation of the marks around a
+            window is added.
+        repeat_prompt: Whether the instruction is repeated at the end of each message.
+        whole_previous: Whether the whole previous window and its Markdown are shown instead of
+            their ends (equation 1), for models that can read three windows at once.
+        call_settings, options: A `CallSettings`, or its settings by name. With a cache, a restarted
+            run repeats no finished call. `max_concurrency` applies to several sources: the calls of
+            one source run in sequence. `progress` is called with ("formatting", windows done,
+            windows) as a source's windows are converted.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -178,8 +178,8 @@ class HiQAFormatter:
     ) -> HiQAFormatter:
         """As published: all headings at level 1, numbers show the depth.
 
-        Each window is calibrated by the whole of the one before (equation 1). The paper prints no
-        prompt and gives no window sizes; these are ours.
+        Each window is calibrated by the whole of the one before (equation 1). The paper gives
+        neither a prompt nor window sizes; these are ours.
         """
         preset = HiQAFormatterOptions(prompt=PAPER_PROMPT, whole_previous=True)
         return cls(llm, **(preset | changes))
@@ -197,17 +197,17 @@ class HiQAFormatter:
 
     @property
     def usage(self) -> Usage:
-        """What this formatter has cost so far. Windows that had to be formatted without the model
+        """What this formatter has cost so far. Windows formatted without the model after a failure
         are counted as `fallbacks["windows"]`."""
         return self.runner.usage
 
     def format(self, source: Formattable) -> Formatted:
         """Format one source.
 
-        A string is taken as plain text. An empty source gives an empty document.
+        A string is treated as plain text. An empty source returns an empty document.
 
         Raises:
-            InvalidParameter: the source is none of these.
+            InvalidParameter: the source has another type.
             BudgetExceeded: `max_calls` was reached.
         """
         return self._counted(self.runner.run(self.flow(source)))
@@ -217,8 +217,8 @@ class HiQAFormatter:
         return self._counted(await self.runner.arun(self.flow(source)))
 
     def format_all(self, sources: Iterable[Formattable]) -> Iterator[Formatted]:
-        """Format several sources side by side. Results come in order, as groups of bounded size are
-        ready."""
+        """Format several sources concurrently. Results are yielded in order, in groups of limited
+        size."""
         for group in groups_of(sources, _length):
             flow = gather([self.flow(source) for source in group])
             for formatted in self.runner.run(flow):
@@ -234,7 +234,7 @@ class HiQAFormatter:
                 yield self._counted(formatted)
 
     def flow(self, source: Formattable) -> Flow[Formatted]:
-        """`format` as steps."""
+        """`format` as a flow."""
         read = _read_source(source, with_model=self.runner.llm is not None)
         converted = Converted(read.draft.text)
         if read.mode == "model":

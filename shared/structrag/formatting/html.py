@@ -22,8 +22,8 @@ def markdown_of_html(document: Document) -> Draft:
     layout = document.layout
     if layout is None:
         raise InvalidParameter(
-            "document must have been read from HTML by structrag.read_text or "
-            "structrag.read_file; it has no layout."
+            "document must be made from HTML by structrag.read_text or structrag.read_file; got "
+            "one without a layout."
         )
     unsure: list[str] = []
     parts = markdown_parts(document.text, layout, unsure)

@@ -100,7 +100,7 @@ def checked_documents(
             )
         if document.id in ids:
             raise InvalidParameter(
-                f"Two documents of one call have the id {document.id!r}; give each its own id=."
+                f"Two documents of one call have the id {document.id!r}; give each a unique id=."
             )
         if present is not None and document.id not in present:
             raise UnknownDocument(

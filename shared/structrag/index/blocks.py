@@ -98,7 +98,7 @@ class ArrayFile:
                 name: self._column(*place) for name, place in footer["arrays"].items()
             }
         except (KeyError, TypeError, ValueError):
-            raise _damaged(path, "its table of contents makes no sense") from None
+            raise _damaged(path, "its table of contents is invalid") from None
         self._verified = bytearray(len(self._sums) // 8)
 
     def _read_footer(self) -> tuple[dict[str, Any], str]:
@@ -115,7 +115,7 @@ class ArrayFile:
         except (ValueError, RecursionError):
             raise _damaged(self.path, "its table of contents is not readable") from None
         if not isinstance(footer, dict):
-            raise _damaged(self.path, "its table of contents makes no sense")
+            raise _damaged(self.path, "its table of contents is invalid")
         return footer, xxhash.xxh3_128_hexdigest(text)
 
     def _column(self, dtype: str, shape: Sequence[int], offset: int) -> Column:
@@ -185,8 +185,8 @@ class ArrayFile:
 
 def _damaged(path: Path, what: str) -> IndexDamaged:
     return IndexDamaged(
-        f"The index file {str(path)!r} is damaged: {what}. Restore the index from a copy, or build "
-        "it again."
+        f"The index file {str(path)!r} is damaged: {what}. Restore the index from a copy, or "
+        "rebuild it."
     )
 
 

@@ -112,7 +112,7 @@ class CorpusStore(Protocol):
 
     @property
     def document_ids(self) -> list[str]:
-        """In the order of their first adding."""
+        """The ids of the documents, in the order in which they were first added."""
 
     def __len__(self) -> int:
         """The number of chunks."""

@@ -80,8 +80,8 @@ def check_owner(
         rows = rows.astype(np.int32)
     if rows.shape != (n_vectors,) or rows.dtype.kind not in "iu":
         raise InvalidAnswer(
-            f"The vectors{_of(view)} need one owner, a whole number, each: {n_vectors} expected, "
-            f"got {rows.shape} of type {rows.dtype}."
+            f"The vectors{_of(view)} must have one owner each, a whole number: {n_vectors} "
+            f"expected, got {rows.shape} of type {rows.dtype}."
         )
     if not n_vectors:
         return rows.astype(np.int32)

@@ -46,13 +46,13 @@ Level = TypeVar("Level", bound=Searchable)
 
 
 class DocumentIndex(ABC, Generic[Report, Level]):
-    """Documents in a store, each there whole or not at all.
+    """Keeps documents in a store, each whole or not at all.
 
     Args:
-        store: An empty one, with the levels and settings of this index.
-        runner: Of its models.
-        address: Where the documents are kept; None: in memory, until `save`.
-        host: A host's vector store in place of the vectors of the first level.
+        store: An empty store with the levels and settings of this index.
+        runner: The runner of its models.
+        address: Where to keep the documents; None: in memory, until `save`.
+        host: A host's vector store that replaces the vectors of the first level.
     """
 
     # Names in the configuration of every saved index of this class.
@@ -79,29 +79,28 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             self.use(self._opened(self.address, store.settings))
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle: the place where it is saved, and the models as they are pickled."""
+        """For pickle: the place where it is saved as it is, else its data; and its models."""
         kind = type(self).__name__
-        cure = f"Save it, and give the other process the path, to call {kind}.load with the models."
-        state = {**vars(self), "store": self._place()}
+        for level in self.levels.values():
+            level.keep_fit()
+        state = {**vars(self), "store": self._place() or self.store}
         del state["levels"]
-        if state["store"] is None:
-            raise InvalidParameter(
-                f"{kind} must be saved as it is to be pickled, since a pickle holds the place of "
-                f"its documents; it has changes that are in no folder. {cure}"
-            )
         try:
-            _check_picklable(state)
+            _check_picklable({**state, "store": None})
         except Exception as error:
             raise InvalidParameter(
-                f"{kind} must hold models that can be pickled to be pickled itself; got one that "
-                f"raises {type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
+                f"{kind} cannot be pickled, because one of its models raises "
+                f"{type(error).__name__}: {str(error).removesuffix('.')}. Save it, and call "
+                f"{kind}.load(path) with the models in the other process."
             ) from error
         return state
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-        store = open_store(state["store"])
-        self._check_saved(state["store"], store.config)
+        store = state["store"]
+        if not isinstance(store, Store):
+            store = open_store(store)
+            self._check_saved(state["store"], store.config)
         self.use(store)
 
     def _place(self) -> Address | None:
@@ -112,7 +111,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return place if changes == self.store.changes else None
 
     def use(self, store: CorpusStore) -> None:
-        """Take a store in place of the one there is."""
+        """Replace the store."""
         self.store = store
         self.levels: Mapping[str, Level] = self._searched(store)
 
@@ -155,11 +154,11 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @abstractmethod
     def config(self) -> dict[str, Any]:
-        """What is saved with the index: options, and the names of models and settings."""
+        """What is saved with the index: the options, and the names of models and settings."""
 
     @abstractmethod
     def settings_name(self) -> str:
-        """Everything besides the document that decides what is indexed, as one string."""
+        """Everything except the document that decides what is indexed, as one string."""
 
     @abstractmethod
     def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
@@ -169,12 +168,12 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @property
     def document_ids(self) -> list[str]:
-        """In the order of their first adding."""
+        """The ids of the documents, in the order in which they were first added."""
         return self.store.document_ids
 
     @property
     def usage(self) -> Usage:
-        """What indexing has cost since this was made or loaded."""
+        """What indexing has cost since this object was created or loaded."""
         return self.runner.usage
 
     def __len__(self) -> int:
@@ -182,25 +181,26 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return len(self.store)
 
     def fingerprint(self, document: Document) -> str:
-        """What decides a document's entry: itself, every setting and model name."""
+        """Everything that decides a document's entry: the document, every setting and every model
+        name."""
         return fingerprint(document, self.settings_name())
 
     def add(self, documents: Iterable[Document]) -> Report:
         """Add documents, or replace those that changed.
 
-        A few hundred chunks are added at a time, each document whole.
+        Documents are added in batches of a few hundred chunks, each document whole.
 
         Raises:
             InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
-                nothing has changed.
-            InvalidAnswer: a model returned NaN, or another shape or dimension. That document
-                and those prepared with it are not in.
-            ModelFailed: a model or the host's store raised (the cause is attached). What was
-                finished before is kept, and cached calls are not repeated. A document that the
-                host's store refused is not in, nor is its earlier version.
+                nothing was changed.
+            InvalidAnswer: a model returned NaN, or another shape or dimension. That document and
+                those prepared with it were not added.
+            ModelFailed: a model or the host's store raised (the cause is attached). Documents
+                finished before are kept, and cached calls are not repeated. A document that the
+                host's store refused is missing, and so is its earlier version.
             BudgetExceeded: `max_calls` is reached.
-            SaveFailed: another has changed the folder of the index since it was opened; nothing of
-                this call is there.
+            SaveFailed: another process has changed the folder of the index since it was opened;
+                nothing from this call was stored.
         """
         return self._add(self._adding(documents))
 
@@ -209,8 +209,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return await self._aadd(self._adding(documents))
 
     def update(self, documents: Iterable[Document]) -> Report:
-        """`add` for documents that must be there already. If one is not, InvalidParameter is
-        raised, and nothing has changed."""
+        """`add` for documents that must already be in the index. If one is missing, it raises
+        InvalidParameter and changes nothing."""
         return self._add(self._adding(documents, known_only=True))
 
     async def aupdate(self, documents: Iterable[Document]) -> Report:
@@ -218,10 +218,10 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return await self._aadd(self._adding(documents, known_only=True))
 
     def delete(self, doc_id: str | Iterable[str]) -> bool:
-        """Remove one document or several; False if any is missing.
+        """Remove one or more documents; False if any is missing.
 
-        Each goes from every level and view, and from the host's store. Raises InvalidParameter for
-        what is no id, before anything is removed.
+        Each is removed from every level and view, and from the host's store. Raises
+        InvalidParameter for anything but ids, before anything is removed.
         """
         names = check_ids("doc_id", doc_id)
         self._check_current()
@@ -276,7 +276,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return self._report(work)
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with this index's models and routes."""
+        """Run a flow with this index's models and routes."""
         return self.runner.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:
@@ -287,28 +287,28 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @property
     def own_store(self) -> Store:
-        """The store of an index that keeps its documents itself. Raises InvalidParameter for an
-        index whose documents an engine keeps."""
+        """The store of an index in memory or in a folder. Raises InvalidParameter for an index in
+        an engine."""
         if isinstance(self.store, Store):
             return self.store
         raise InvalidParameter(
-            f"index must keep its documents itself here; those of this one are in "
-            f"{str(self.address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
+            "index must keep its documents in memory or in a folder here; this one keeps them in "
+            f"{str(self.address)!r}. Use MultiViewRetriever, or another index."
         )
 
     def warm_up(self) -> None:
-        """Make what the first search would make. With LSA these are its vectors, which `save` then
-        writes; else little."""
+        """Prepare what the first search would otherwise prepare. With LSA these are the vectors,
+        which `save` then writes; otherwise there is little to do."""
         for level in self.levels.values() or [self.store]:
             level.reader()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        LSA's vectors are written too if a search or `warm_up` has made them.
-        Raises InvalidParameter where the path holds something else, SaveFailed where the system
-        refuses to write, or another process or object has saved there since this index was opened
-        or made; what was there before is unchanged then.
+        LSA vectors are written too if a search or `warm_up` has computed them. Raises
+        InvalidParameter if the path holds something else, and SaveFailed if the system refuses to
+        write, or if another process or object has saved there since this index was opened. The
+        earlier save is then unchanged.
         """
         for level in self.levels.values():
             level.keep_fit()
@@ -331,7 +331,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         """The index saved at an address, made of these options and the saved ones."""
         if options.get("store") is not None:
             raise InvalidParameter(
-                "store must be left out of load: the path says what is opened."
+                "store cannot be passed to load: the path already names what to open. Leave it "
+                "out."
             )
         cls._check_address(address)
         store = open_store(address, verify=verify)
@@ -373,9 +374,9 @@ def check_embedder(
     """Raise InvalidParameter unless `name` is the embedder the index was built with."""
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(
-            f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
-            "has no name, such as a lambda or an object that holds one. Build it again with one "
-            "that takes name=..., such as FunctionEmbedder(function, name=...)."
+            f"embedder cannot be verified: the index at {os.fspath(path)!r} was built with an "
+            "embedder without a name, such as a lambda or an object that holds one. Rebuild the "
+            "index with a named one, such as FunctionEmbedder(function, name=...)."
         )
     if name != config["embedder"]:
         raise InvalidParameter(
@@ -394,6 +395,6 @@ def check_same_config(
     for name, value in config.items():
         if saved.get(name) != value:
             raise InvalidParameter(
-                f"{name} must be what the index at {os.fspath(address)!r} was built with, "
-                f"{saved.get(name)!r}; got {value!r}. Pass that, or {otherwise}."
+                f"{name} must match the index at {os.fspath(address)!r}, which was built with "
+                f"{saved.get(name)!r}; got {value!r}. Pass that value, or {otherwise}."
             )

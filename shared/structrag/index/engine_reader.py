@@ -27,9 +27,10 @@ from structrag.index.engine_rows import (
     views_of,
 )
 from structrag.index.entries import DocumentRow, parse_row
-from structrag.index.selection import as_list, even_places
+from structrag.index.selection import as_list
 from structrag.index.snapshot import Settings, check_search
 from structrag.records import Chunk, Document
+from structrag.text.arrays import evenly
 
 SCORE_DIGITS = 6  # float32 products agree to so many
 _LOOKED_UP = 512  # documents that one query names
@@ -184,7 +185,7 @@ class EngineReader(CorpusReader, ABC):
         missing = [row for row in rows if row not in lines]
         if missing:
             raise InvalidParameter(
-                f"row must be that of a chunk in the store; got {missing[0]!r}."
+                f"row must be the row of a chunk in the store; got {missing[0]!r}."
             )
         return [parse_row(lines[row]).chunk for row in rows]
 
@@ -201,8 +202,7 @@ class EngineReader(CorpusReader, ABC):
 
     def sampled_rows(self, selection: Any, n: int) -> tuple[int, list[int]]:
         rows = self._rows_of(selection)
-        sample: list[int] = rows[even_places(len(rows), n)].tolist()
-        return len(rows), sample
+        return len(rows), evenly(rows, n).tolist()
 
     def select(self, where: Any) -> EngineFilter | None:
         """A condition as the engine's filter. Raises InvalidParameter for a function, and for a key

@@ -97,7 +97,8 @@ def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
     does, and where an engine's rows cannot hold the document."""
     if len(settings.levels) > 1:
         raise InvalidParameter(
-            "store must be a folder for this kind of index: an engine keeps one kind of chunks."
+            "store must be a folder for this kind of index: an engine keeps only one level of "
+            "chunks."
         )
     prepared = prepare(entry, settings.levels, settings.dtype)
     (level,) = prepared.levels.values()
@@ -105,9 +106,9 @@ def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
     windows = max((int(np.bincount(owner).max()) for owner in owners), default=0)
     if len(level.rows) >= 1 << CHUNK_BITS or windows > 1 << WINDOW_BITS:
         raise InvalidParameter(
-            f"document {entry.document.id!r} must have fewer than {1 << CHUNK_BITS:,} chunks of at "
-            f"most {1 << WINDOW_BITS:,} windows each in an engine's store; it has "
-            f"{len(level.rows):,}, with up to {windows:,}. Cut the document into several."
+            f"document {entry.document.id!r} must have fewer than {1 << CHUNK_BITS:,} chunks of "
+            f"at most {1 << WINDOW_BITS:,} windows each in an engine's store; it has "
+            f"{len(level.rows):,}, with up to {windows:,}. Split the document."
         )
     return prepared
 
@@ -184,9 +185,9 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
             expected = widths.setdefault(view, len(vector))
             if len(vector) != expected:
                 raise InvalidAnswer(
-                    f"The vectors of view {view!r} must have {expected} dimensions like the "
-                    f"store's; document {json.loads(row.document)!r} brings {len(vector)}. Use "
-                    "the embedder the store was built with, or build a new store."
+                    f"The vectors of view {view!r} must have {expected} dimensions, as in the "
+                    f"store; document {json.loads(row.document)!r} brings {len(vector)}. Use the "
+                    "embedder that the store was built with, or build a new store."
                 )
     return widths
 
@@ -304,9 +305,9 @@ def filter_of(
     if not isinstance(where, Mapping):
         got = "a function" if callable(where) else repr(where)
         raise InvalidParameter(
-            "where must be None or a dict such as {'doc_id': 'report', 'year': [2020, 2021]} where "
-            f"an engine keeps the documents; got {got}. Put what the function looks at into the "
-            "metadata."
+            "where must be None or a dict such as {'doc_id': 'report', 'year': [2020, 2021]} "
+            f"when an engine keeps the documents; got {got}. Put the values that the function "
+            "reads into the metadata."
         )
     parts = [_equal(key, values) for key, values in allowed_values(where).items()]
     documents = [part.documents for part in parts if part.documents is not None]
@@ -339,7 +340,7 @@ def _tested(test: Filter, values_of: Callable[[str], Iterable[Any]]) -> EngineFi
         return _equal(test.key, test.values)
     if test.key == "doc_id":
         raise InvalidParameter(
-            "a filter on 'doc_id' must be one of ==, !=, in, nin, any and all where an engine "
+            "a filter on 'doc_id' must be one of ==, !=, in, nin, any and all when an engine "
             f"keeps the documents; got {test.operator!r}."
         )
     known = [value for value in values_of(test.key) if value is not None]

@@ -153,8 +153,8 @@ class EngineStore(CorpusStore, ABC):
         if there and bytes_of_arrays(there) != bytes_of_arrays(self._shared):
             self._shared, self._is_shared = there, True
             raise ModelFailed(
-                f"Another process has begun to fill the store at {self.place!r}, so that vectors "
-                "prepared here do not fit; nothing of this change is in. Add the documents again."
+                f"Another process has started to fill the store at {self.place!r}, so the vectors "
+                "prepared here do not fit. This change was not stored. Add the documents again."
             )
         self._write_shared(self._shared)
         self._is_shared = True
@@ -239,7 +239,7 @@ class EngineStore(CorpusStore, ABC):
         if absolute_place(place) != absolute_place(self.place):
             raise InvalidParameter(
                 f"path must be {self.uri!r}, where the documents are kept; got "
-                f"{os.fspath(path)!r}. For a copy, copy the store by the engine's own means."
+                f"{os.fspath(path)!r}. To copy the store, use the engine's own tools."
             )
 
 
@@ -255,7 +255,7 @@ def tenant_of(place: str) -> tuple[str, str]:
     whole, mark, tenant = place.partition("?tenant=")
     if mark and not re.fullmatch("[a-z0-9_]{1,64}", tenant):
         raise InvalidParameter(
-            "store must name a tenant by 1 to 64 of the characters a to z, 0 to 9 and _, such as "
+            "store must name a tenant of 1 to 64 characters (a to z, 0 to 9 and _), such as "
             f"'?tenant=acme'; got {place!r}."
         )
     return whole, f"tenant_{tenant}" if mark else ""
@@ -272,7 +272,7 @@ def absolute_place(place: str) -> str:
 
 
 def no_index(place: str) -> NoIndex:
-    return NoIndex(f"There is no store of structrag at {place!r}. Check the address.")
+    return NoIndex(f"There is no structrag store at {place!r}. Check the address.")
 
 
 def settings_line(format: str, settings: Settings, config: Mapping[str, Any]) -> bytes:
@@ -299,10 +299,10 @@ def parse_settings(
             return Settings.from_json(content["store"]), content["config"]
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise IndexDamaged(
-            f"The store at {place!r} is damaged: its settings make no sense ({error!r}). Restore "
-            "it from a copy, or build it again."
+            f"The store at {place!r} is damaged: its settings are invalid ({error!r}). Restore it "
+            "from a copy, or rebuild it."
         ) from error
     raise IndexDamaged(
-        f"The store at {place!r} has format version {version}, this release reads {VERSION}. "
-        "Build the store again, or use the release that made it."
+        f"The store at {place!r} has format version {version}; this release reads {VERSION}. "
+        "Rebuild the store, or use the release that created it."
     )

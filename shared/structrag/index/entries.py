@@ -209,7 +209,7 @@ def _prepare_vectors(
     owner = check_owner(owner, len(matrix), len(order), view=place)
     if len(matrix) and not matrix.shape[1]:
         raise InvalidAnswer(
-            f"The vectors of view {view!r} have no values; check the embedder."
+            f"The vectors of view {view!r} are empty; check the embedder."
         )
     # Chunks that were not in row order take their vectors along.
     if order != sorted(order):

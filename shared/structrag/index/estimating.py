@@ -113,5 +113,5 @@ def _stand_in(request: Ask | Choose, number: int) -> Any:
     if isinstance(request, Choose):
         return 0.0
     if _stage_of(request) == VIEWS:
-        return Failed(ModelFailed("It was not asked."))
+        return Failed(ModelFailed("The estimate asks no model for views."))
     return RATING if request.component.startswith("idms.") else f"{LONGEST}{number}"

@@ -85,7 +85,9 @@ class HostVectors:
         """Delete what the host's store may hold of a document."""
         keys = self.keys([doc_id], store).get(doc_id)
         if keys and self.dense_store is not None:
-            with raised_by(_name(self.dense_store), "The document stays; call again."):
+            with raised_by(
+                _name(self.dense_store), ("The document was kept; call again.")
+            ):
                 self.dense_store.delete(doc_id, keys)
         self._leftovers.pop(doc_id, None)
 

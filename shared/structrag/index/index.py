@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -74,7 +74,7 @@ __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 
 
 class Index(DocumentIndex[AddReport, SearchedLevel]):
-    """Documents in several views, searchable by vectors and by BM25.
+    """Indexes documents in several views, for search by vectors and by BM25.
 
     Example:
         >>> from structrag import read_text
@@ -83,37 +83,37 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         >>> [hit.chunk.text for hit in index.search("water", k=1, route="bm25")]
         ['# Pumps\\n\\nPumps move water.']
 
-    A document whose id is there already is left alone when nothing it was made from has changed
-    (text, title, metadata, settings, models) and no call for it failed; else it is replaced. A
-    document is in the index whole or not at all.
+    Adding a document with a known id changes nothing if its text, title, metadata, settings and
+    models are the same and no call for it failed; otherwise it is replaced. A document is in the
+    index whole or not at all.
 
     Args:
-        embedder: What `as_embedder` takes; None: LSA over the index itself, refitted when documents
-            change.
-        llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None:
-            extractive.
+        embedder: Anything that `as_embedder` accepts; None: LSA over the index itself, refitted
+            when documents change.
+        llm: The model that writes summaries and keywords: a function `str -> str` or a
+            `LanguageModel`; None: they are extracted.
         splitter: Default `ContentAwareSplitter()`.
         views: Some of "raw", "summary" and "keywords".
         preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections,
-            two calls a section, Okapi BM25, texts truncated at what the encoder reads).
-        dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
-            an `embedder`.
-        store: Where the documents are kept: a folder, "lancedb:" and a folder or bucket, or
-            "milvus:" and a file or server. What is added is there at once, and one that is there
-            gets more. None: in memory, until `save`. An engine needs an `embedder`, BM25 "lucene"
+            two calls per section, Okapi BM25, texts truncated to what the encoder reads).
+        dense_store: A host's vector store instead of the built-in vectors; one that takes vectors
+            needs an `embedder`.
+        store: Where to keep the documents: a folder, "lancedb:" and a folder or bucket, or
+            "milvus:" and a file or server. Additions are stored at once, and an existing store is
+            extended. None: in memory, until `save`. An engine needs an `embedder`, BM25 "lucene"
             and no `dense_store`.
         dtype: "float32" or "float16" for the vectors kept.
-        language: For stop words and extractive views, an English name such as "german".
-        stems: Whether BM25 takes words by their stems (Snowball's, of `language`).
+        language: The language of stop words and extracted views, by its English name, such as
+            "german".
+        stems: Whether BM25 uses stems (Snowball's, of `language`).
         window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this
-            many of its tokens; None: as many as it reads. A chunk scores as its best window.
-        prompts: What the language model is asked. None: by the preset; `Prompts.paper()` are those
-            of the paper's figures.
-        invented_keywords: Whether a language model's keywords may be other words than those of the
-            section and its titles, or close to them. None: with `preset="paper"` only.
+            many of its tokens; None: its limit. A chunk scores as its best window.
+        prompts: What the language model is asked. None: set by the preset; `Prompts.paper()` has
+            the prompts of the paper.
+        invented_keywords: Whether a language model's keywords may differ from the words of the
+            section and its titles. None: only with `preset="paper"`.
         call_settings, options: A `CallSettings`, or its settings by name: cache (finished calls and
-            vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
-            timeout.
+            vectors are not repeated), batch_size, max_concurrency, max_calls, progress, timeout.
     """
 
     # Options that a saved index restores, with its embedder's name.
@@ -187,6 +187,12 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             HostVectors(dense_store, self.view_settings.names),
         )
 
+    def use(self, store: CorpusStore) -> None:
+        """Take a store in place of the one there is, and tell the host's store whose it is."""
+        super().use(store)
+        if hasattr(self.dense_store, "index"):
+            cast(Any, self.dense_store).index = self
+
     def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
         if not isinstance(store, Store):
             return {}
@@ -196,18 +202,18 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
     def _check_for_engine(self, settings: Settings) -> None:
         if hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                f"embedder must be a model where an engine keeps the documents; got "
+                "embedder must be a model when an engine keeps the documents; got "
                 f"{self.embedder.name!r}, whose vectors change with every document. Pass "
                 "embedder=..., or a folder as store."
             )
         if self.dense_store is not None:
             raise InvalidParameter(
-                "dense_store must be None where an engine keeps the documents: it keeps their "
-                "vectors too. Leave one of the two out."
+                "dense_store must be None when an engine keeps the documents, because the engine "
+                "keeps their vectors too. Leave out one of the two."
             )
         if settings.bm25 != Bm25():
             raise InvalidParameter(
-                f"lexical must be 'lucene' where an engine counts the terms; got "
+                "lexical must be 'lucene' when an engine counts the terms; got "
                 f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
             )
 
@@ -216,7 +222,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         wants_vectors = self.dense_store is not None and self.dense_store.wants_vectors
         if wants_vectors and hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                "embedder must be a model for a dense_store that wants vectors; got "
+                "embedder must be a model for a dense_store that takes vectors; got "
                 f"{self.embedder.name!r}, whose vectors change with every document. Pass "
                 "embedder=..."
             )
@@ -228,21 +234,20 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         return self.view_settings.names
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or of all, in reading order. Documents are in the order of
+        """The chunks of one document or of all, in reading order and in the order of
         `document_ids`. Raises InvalidParameter for an unknown id."""
         return self.store.chunks(doc_id)
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
-        """What `add` would cost: no model is asked, nothing changes.
+        """What `add` would cost. It calls no model and changes nothing. Unchanged documents and
+        cached calls cost nothing.
 
-        Unchanged documents cost nothing, nor does what the cache holds.
-
-        With a splitter that needs no model the calls are exact, and so is the view "raw"; summaries
-        and keywords are counted as long as the extracted ones. The calls of a splitter whose
-        questions depend on answers are counted with answers as long as they may be (PIC's summaries
-        of summaries: at most so many), its texts with chunks cut by LSA in the model's place.
-        Further rounds of IDMS's supplements and what a host's store embeds are left out. Raises
-        InvalidParameter as `add` does.
+        With a splitter that needs no model, the numbers of calls and the view "raw" are exact;
+        summaries and keywords are assumed to be as long as the extracted ones. If a splitter's
+        prompts depend on earlier answers, those are assumed to have their largest length (for PIC,
+        the largest number of summaries of summaries), and chunks are cut by LSA instead of the
+        model. Further rounds of IDMS supplements and the embedding by a host's store are not
+        included. Raises InvalidParameter as `add` does.
         """
         return estimate(self._adding(documents), self.runner)
 
@@ -273,7 +278,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
     ) -> list[Hit]:
         """The best `k` chunks of one view by one route.
 
-        The route is "dense" or "bm25". There are fewer chunks where it finds fewer, and none for a
+        The route is "dense" or "bm25". Fewer chunks are returned if it finds fewer, and none for a
         blank query. `where` limits the search: `{"doc_id": "report", "year": [2020, 2021]}`, or a
         function of a document's metadata. Raises InvalidParameter for an unknown view, route or key
         of `where`, and unless k is a whole number from 1.
@@ -318,17 +323,17 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         return hits
 
     def reader(self) -> CorpusReader:
-        """The index as it is now, untouched by later changes. A corpus-dependent embedder has been
-        fitted to what is there."""
+        """The current state of the index, unaffected by later changes. A corpus-dependent embedder
+        has been fitted to it."""
         level = self.levels.get(FIRST_LEVEL, self.store)
         reader: CorpusReader = level.reader()
         return reader
 
     def query_vectors(self, reader: CorpusReader, *queries: str) -> Flow[list[Any]]:
-        """The queries' vectors for searches of a reader, in one call.
+        """The vectors of queries for searching a reader, in one call.
 
-        The first query is not blank. None for a query of no known word (zeros); all are None for a
-        store that embeds itself, an empty index and a blank query.
+        The first query must not be blank. A query without a known word (zeros) has None; all are
+        None for a store that embeds texts itself, an empty index or a blank query.
         """
         if not self.host.wants_our_vectors:
             return [None] * len(queries)
@@ -343,8 +348,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         n: int,
         where: Any,
     ) -> Search:
-        """The request of a search of one route. A reader or the host's store answers it. `where` is
-        what `search` takes; for a reader also rows that it has selected."""
+        """The request for searching one route, which a reader or the host's store answers. `where`
+        is as in `search`; for a reader it may also be selected rows."""
         if route.startswith("dense") and self.dense_store is not None:
             return Search(route, query, vector, n, where, self.dense_store)
         return Search(route, query, vector, n, where, OwnRoute(reader))
@@ -363,15 +368,17 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         Models are not saved: pass the same `embedder` (and `llm`, `splitter`) again.
 
         Args:
-            verify: Check all bytes now; else a block of a file is checked when it is first read.
-            embedder: The embedder it was built with.
+            verify: Check all bytes now; otherwise a block of a file is checked when it is first
+                read.
+            embedder: The embedder that the index was built with.
             options: As for `Index`, without store. Views, preset, language, stems, dtype and
                 lexical are the saved ones.
 
         Raises:
-            IndexDamaged: there is no index, or it is incomplete, altered, not ours or of another
-                release's format. An altered block is noticed when it is first read.
-            InvalidParameter: the embedder, or a saved option, is another one than the index was
+            IndexDamaged: there is no index, or it is incomplete, altered, from another program or
+                in the format of another release. An altered block is detected when it is first
+                read.
+            InvalidParameter: the embedder or a saved option differs from the one that the index was
                 built with.
         """
         return cls._loaded(path, verify, {**options, "embedder": embedder})
@@ -397,20 +404,20 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        Only documents that are not there yet are written. LSA's vectors are written too if they
-        have been made: by a search or `warm_up` after the last change. A host's vector store is
-        saved by its own means. Warns of a model without a name, which no other process knows.
-        Raises InvalidParameter where the path holds something else, SaveFailed where the system
-        refuses to write; what was there before is unchanged then.
+        Only new documents are written. LSA vectors are written too if a search or `warm_up` has
+        computed them since the last change. Save a host's vector store separately. Warns about a
+        model without a name, which no other process can identify. Raises InvalidParameter if the
+        path holds something else, and SaveFailed if the system refuses to write; the earlier save
+        is then unchanged.
         """
         config = self.config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warn_user(
-                "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda, a function inside another, a host's object that holds one): another "
-                "process cannot tell whether it has the same one, and makes its documents anew or "
-                "refuses the embedder. Use a function of a module, or what takes name=..., such as "
-                "FunctionEmbedder, FunctionModel and the adapters' models.",
+                "the saved index depends on an embedder, model, splitter or counter without a "
+                "name (a lambda, a nested function, or an object that holds one): another "
+                "process cannot check that it has the same one, so it indexes the documents "
+                "again or rejects the embedder. Use a module-level function or an object with "
+                "name=..., such as FunctionEmbedder, FunctionModel and the adapters' models.",
             )
         super().save(path)
 
@@ -430,7 +437,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         }
 
     def settings_name(self) -> str:
-        """Everything besides the document that decides what is indexed, as one string."""
+        """Everything except the document that decides what is indexed, as one string."""
         embeds = self.embedder.name if self.host.wants_our_vectors else "host"
         llm = self.runner.llm.name if self.runner.llm else None
         return setting_name(
@@ -455,9 +462,9 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
         return make(language=language)
     if not hasattr(splitter, "split") and not hasattr(splitter, "split_flow"):
         raise InvalidParameter(
-            "splitter must be a splitter of structrag, with split(document); got "
-            f"{type(splitter).__name__}. Splitters and node parsers of LangChain and LlamaIndex go "
-            "through the retrievers of langchain_structrag and llama_index_structrag."
+            "splitter must be a structrag splitter, with split(document); got "
+            f"{type(splitter).__name__}. Pass splitters of LangChain and node parsers of "
+            "LlamaIndex to the retrievers of langchain_structrag and llama_index_structrag."
         )
     return splitter  # type: ignore[no-any-return]
 

@@ -161,14 +161,16 @@ class LanceStore(EngineStore):
         for name in set(actual.names) - set(expected):
             role, _, view = name.partition("_")
             if role != "blob" and (role != "vector" or view not in self.views):
-                raise self._altered(f"has the column {name!r}, which is not ours")
+                raise self._altered(
+                    f"has the column {name!r}, which structrag does not write"
+                )
         added = set(actual.names) - set(schema_of(self.settings).names)
         self._added = [actual.field(name) for name in sorted(added)]
 
     def _altered(self, how: str) -> IndexDamaged:
         return IndexDamaged(
             f"The store at {self.place!r} was changed by another program: its table {CHUNKS} "
-            f"{how}. Restore it from a copy, or build it again."
+            f"{how}. Restore it from a copy, or rebuild it."
         )
 
     # -- what is there
@@ -375,8 +377,8 @@ def _check_place(place: str) -> None:
         not folder.is_dir() or not {path.name for path in folder.iterdir()} <= ours
     ):
         raise InvalidParameter(
-            f"store must be new, an empty folder or a store of structrag; {place!r} holds "
-            "something else, and nothing in it was changed. Choose another folder."
+            f"store must be new, an empty folder or a structrag store; {place!r} holds something "
+            "else, and nothing in it was changed. Choose another folder."
         )
     folder.mkdir(parents=True, exist_ok=True)
 

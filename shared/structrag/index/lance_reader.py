@@ -143,7 +143,7 @@ class LanceReader(EngineReader):
         if missing:
             raise IndexDamaged(
                 f"The store at {self.place!r} was changed by another program: its rows have no "
-                f"{', '.join(sorted(missing))}. Restore it from a copy, or build it again."
+                f"{', '.join(sorted(missing))}. Restore it from a copy, or rebuild it."
             )
         # The kind is looked at here: as a condition it takes as long as the blobs.
         found = self._where(f"id IN ({ids})", columns)
@@ -234,9 +234,7 @@ class LanceReader(EngineReader):
         """The views whose vector indexes hold bits."""
         with raised_by_lance(self.place):
             return {
-                view
-                for view in self.views
-                if has_bits(self._table, f"vector_{view}")
+                view for view in self.views if has_bits(self._table, f"vector_{view}")
             }
 
     @cached_property

@@ -48,9 +48,9 @@ def raised_by_lance(place: str) -> Iterator[None]:
         if not any(words in str(error) for words in _GONE):
             raise
         raise IndexDamaged(
-            f"Files of the store at {place!r} are missing: another program has removed them, or "
-            "made it anew. Open it again; where that fails too, restore it from a copy, or build "
-            "it again."
+            f"Files of the store at {place!r} are missing: another program removed them or "
+            "recreated the store. Open the store again; if that fails, restore it from a copy or "
+            "rebuild it."
         ) from error
 
 

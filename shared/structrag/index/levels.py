@@ -154,7 +154,7 @@ def fitted_reader(reader: Reader, embedder: Any) -> Reader:
 
 
 def query_vectors(reader: CorpusReader, *queries: str) -> Flow[list[Any]]:
-    """The queries' vectors for searches of a reader, in one call.
+    """The vectors of queries for searching a reader, in one call.
 
     The first query is not blank. None for a query of no known word (zeros); all are None for an
     empty reader and a blank query.

@@ -135,7 +135,7 @@ class MilvusStore(EngineStore):
             raise self._database.altered("state is missing")
         state = StoreState.from_text(rows[0]["content"])
         if self._made not in {None, state.made}:
-            raise self._database.altered("state was made anew")
+            raise self._database.altered("state was recreated")
         self._made = state.made
         return state
 
@@ -170,8 +170,8 @@ class MilvusStore(EngineStore):
                 rows = {record["id"]: record["content"] for record in records}
                 if len(rows) < n_parts:
                     raise ModelFailed(
-                        f"The store at {self.place!r} has changed since this reader was made. Ask "
-                        "again, which makes a new one."
+                        f"The store at {self.place!r} has changed since this reader was made. "
+                        "Search again with a new reader."
                     )
                 self._segments[number] = RowCounts.from_parts([rows[i] for i in ids])
         return [self._segments[number] for number, _, _ in segments]
@@ -259,8 +259,9 @@ class MilvusStore(EngineStore):
         """Raise ModelFailed where another process has begun to write."""
         if not self._database.is_file and self._state().writer != writer:
             raise ModelFailed(
-                f"Another process writes to the store at {self.place!r}, which may have one writer "
-                "at a time; nothing of this change is in. Wait for the other, and call again."
+                f"Another process is writing to the store at {self.place!r}, which allows one "
+                "writer at a time. This change was not stored. Wait for the other process to "
+                "finish, then call again."
             )
 
     def _insert(self, collection: str, records: Sequence[Any]) -> None:

@@ -137,7 +137,7 @@ class MilvusDatabase:
             }
             collection = (facts["collection_id"], fields)  # Milvus Lite has no such ids
             if self._made.setdefault(name, collection) != collection:
-                raise self.altered(f"collection {name} was made anew")
+                raise self.altered(f"collection {name} was recreated")
 
     def remember(self, names: Iterable[str]) -> None:
         """`check` for those that were not looked at yet."""
@@ -146,8 +146,8 @@ class MilvusDatabase:
 
     def altered(self, how: str) -> IndexDamaged:
         return IndexDamaged(
-            f"The store at {self.place!r} was changed by another program: its {how}. Open it "
-            "again; where that fails too, restore it from a copy, or build it again."
+            f"The store at {self.place!r} was changed by another program: its {how}. Open the "
+            "store again; if that fails, restore it from a copy or rebuild it."
         )
 
     def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -205,14 +205,14 @@ class MilvusDatabase:
             word in text for word in ("unauthenticated", "auth check", "permission")
         ):
             return ModelFailed(
-                f"The Milvus server at {self.place!r} refuses who asks ({_short(error)}): set "
-                "MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, to those of a user who may "
-                f"read and write there. {WHILE_ADDING}"
+                f"The Milvus server at {self.place!r} rejected the credentials ({_short(error)}). "
+                "Set MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, for a user with read and "
+                f"write access. {WHILE_ADDING}"
             )
         if self.is_file and self.client is None and _is_locked(Path(self._address)):
             return ModelFailed(
-                f"The store at {self.place!r} is open in another process. A file of Milvus Lite is "
-                "for one process at a time; close the other, or run a server."
+                f"The store at {self.place!r} is open in another process. Only one process at a "
+                "time can open a Milvus Lite file; close the other process, or run a server."
             )
         if self.is_lite and "[errno" in text:
             # Its log ends in half a record, and what it wrote behind that would be lost.
@@ -222,17 +222,17 @@ class MilvusDatabase:
             word in text for word in ("timeout", "deadline")
         ):
             return TimedOut(
-                f"The Milvus server at {self.place!r} gave no answer in {self.seconds:g} seconds "
-                f"({_short(error)}): check that it runs and the address; MILVUS_TIMEOUT changes "
-                f"the time. {WHILE_ADDING}"
+                f"The Milvus server at {self.place!r} did not answer within {self.seconds:g} "
+                f"seconds ({_short(error)}). Check its address and that it is running; "
+                f"MILVUS_TIMEOUT sets the limit. {WHILE_ADDING}"
             )
         return None
 
     def _unwritten(self) -> ModelFailed:
         return ModelFailed(
             f"Milvus Lite could not write to the store at {self.place!r} "
-            f"({_torn[self._address]}), so that it is closed in this process: free some space, and "
-            "open it in a new one. Documents finished before are kept, none is half in."
+            f"({_torn[self._address]}), so the store is now closed in this process. Free some "
+            "space, and open it in a new process. Documents finished before are kept whole."
         )
 
 
@@ -302,7 +302,7 @@ def _seconds() -> float:
     if not 0 < seconds < float("inf"):
         raise InvalidParameter(
             f"MILVUS_TIMEOUT must be a number of seconds above 0; got {text!r}. Unset it, or "
-            "choose another."
+            "choose another value."
         )
     return seconds
 

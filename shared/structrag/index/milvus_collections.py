@@ -154,8 +154,8 @@ def write_settings(
     text = packed(settings_line(FORMAT, settings, config))
     if len(text) > LONGEST:
         raise InvalidParameter(
-            "the settings and prompts of an index must fit into one row of Milvus, 65,535 bytes "
-            f"when compressed; these take {len(text):,}. Shorten the prompts or stop words."
+            "the settings and prompts of an index must fit into one row of Milvus (65,535 bytes "
+            f"compressed); these take {len(text):,}. Shorten the prompts or stop words."
         )
     database.insert(STATE, [state_record(SETTINGS_ROW, text)])
 
@@ -178,8 +178,8 @@ def write_shared(database: MilvusDatabase, arrays: Mapping[str, NDArray[Any]]) -
     pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
     if len(pieces) >= MOST_PARTS:
         raise InvalidParameter(
-            f"embedding must give vectors that are shorter for a store in Milvus: their axes take "
-            f"{len(pieces):,} rows, and at most {MOST_PARTS:,} are kept. Choose another model, or "
+            "embedding must return shorter vectors for a store in Milvus: their axes take "
+            f"{len(pieces):,} rows, and at most {MOST_PARTS:,} are kept. Use another model or "
             "another store."
         )
     for number, piece in enumerate(pieces, start=SHARED_ROW + 1):
@@ -244,8 +244,7 @@ def records_of(
     if next(others) > 1 << ORDINAL_BITS:
         raise InvalidParameter(
             f"document {parse_json(rows[0].document.encode())!r} must take at most "
-            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {next(others):,}. Cut the document "
-            "into several."
+            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {next(others):,}. Split the document."
         )
     return records
 

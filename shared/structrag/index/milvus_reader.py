@@ -271,9 +271,9 @@ class MilvusReader(EngineReader):
             return
         if self._state_now().removed != self.state.removed:
             raise ModelFailed(
-                f"The store at {self.place!r} has changed since this reader was made, and what it "
-                f"read was removed; replaced documents stay for {KEPT:g} seconds. Ask again, which "
-                "makes a new one."
+                f"The store at {self.place!r} has changed since this reader was made, and its "
+                f"data was removed: replaced documents stay for {KEPT:g} seconds. Search again "
+                "with a new reader."
             )
 
 

@@ -45,8 +45,8 @@ def engine_of(address: Address) -> tuple[str, str] | None:
     if match[1] not in ENGINES or not place:
         engines = ", ".join(f"{name}:PLACE" for name in ENGINES)
         raise InvalidParameter(
-            f"store must be a folder or an engine's place ({engines}), such as 'lancedb:corpus' or "
-            f"'milvus:corpus.db'; got {address!r}."
+            f"store must be a folder or an engine's address ({engines}), such as 'lancedb:corpus' "
+            f"or 'milvus:corpus.db'; got {address!r}."
         )
     return match[1], _STORES[match[1]].place_of(place)
 

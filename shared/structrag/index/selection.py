@@ -97,13 +97,6 @@ def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
     return rows
 
 
-def even_places(n_rows: int, n: int) -> NDArray[np.int64]:
-    """The places of at most `n` of so many rows, at even distances."""
-    places = np.linspace(0, n_rows - 1, min(n, n_rows)).round()
-    chosen: NDArray[np.int64] = places.astype(np.int64)
-    return chosen
-
-
 def as_list(value: Any) -> list[Any]:
     """The values that a condition allows."""
     return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
@@ -140,9 +133,9 @@ def _plain(key: str, value: Any) -> Any:
     )
     if is_operator or not is_plain:
         raise InvalidParameter(
-            "where must be a dict of values to be equal to, such as {'year': [2020, 2021]}; got "
-            f"{value!r} for {key!r}. For anything else pass a function of the metadata, such as "
-            "lambda metadata: metadata['year'] > 2020."
+            "where must map keys of the metadata to the values they must equal, such as "
+            f"{{'year': [2020, 2021]}}; got {value!r} for {key!r}. For any other condition pass a "
+            "function of the metadata, such as lambda metadata: metadata['year'] > 2020."
         )
     return value
 
@@ -152,9 +145,9 @@ def _asked(where: Callable[[dict[str, Any]], bool], record: Mapping[str, Any]) -
         return bool(where({**record["meta"], "doc_id": record["id"]}))
     except Exception as error:
         raise InvalidParameter(
-            "where must be a function that answers for every document; for "
-            f"{record['id']!r} it raised {type(error).__name__}: {error}. "
-            "Use metadata.get(key) for keys that some documents lack."
+            f"where must be a function that works for every document; for {record['id']!r} it "
+            f"raised {type(error).__name__}: {error}. Use metadata.get(key) for keys that some "
+            "documents do not have."
         ) from error
 
 

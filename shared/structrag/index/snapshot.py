@@ -38,11 +38,11 @@ from structrag.index.selection import (
     Condition,
     Selection,
     check_selection,
-    even_places,
     row_numbers,
     select_rows,
 )
 from structrag.records import Chunk, Document
+from structrag.text.arrays import evenly
 from structrag.text.terms import RULE, Tokenizer
 
 Where = Condition | Selection | None  # what `Reader.select` takes, or what it gave
@@ -83,10 +83,10 @@ def check_rule(store: str, saved: Mapping[str, Any]) -> None:
     this release."""
     rule = saved["tokenizer"].get("rule", 1)
     if rule != RULE:
-        remedy = "Update structrag, or build" if rule > RULE else "Build"
+        remedy = "Update structrag, or rebuild" if rule > RULE else "Rebuild"
         raise IndexDamaged(
-            f"{store} has terms by rule {rule}, this release cuts texts and questions by rule "
-            f"{RULE}, which would not find them. {remedy} it again."
+            f"{store} was tokenised by rule {rule}; this release tokenises questions by rule "
+            f"{RULE}, which would not match. {remedy} it."
         )
 
 
@@ -94,8 +94,8 @@ def check_settings(place: str, saved: Settings, given: Settings) -> None:
     """Raise InvalidParameter unless a store's settings are those given."""
     if saved.to_json() != given.to_json():
         raise InvalidParameter(
-            f"views, dtype, lexical, language and stems must be those that the store at {place!r} "
-            f"was made with, {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
+            f"views, dtype, lexical, language and stems must match the store at {place!r}, which "
+            f"was made with {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
             "store."
         )
 
@@ -155,7 +155,7 @@ class Snapshot:
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:
-        """In the order of their first adding."""
+        """The ids of the documents, in the order in which they were first added."""
         return tuple(
             self.segments[i].document(number).record["id"]
             for i, first, last in self.runs.tolist()
@@ -291,7 +291,7 @@ class Reader:
     ) -> tuple[int, list[int]]:
         """How many rows a selection has, and at most `n` of them at even distances."""
         rows = row_numbers(selection, len(self))
-        return len(rows), [rows[at] for at in even_places(len(rows), n).tolist()]
+        return len(rows), [rows[at] for at in evenly(np.arange(len(rows)), n).tolist()]
 
     def rows_of(self, doc_id: str) -> range:
         """The rows of a document. Raises UnknownDocument if unknown."""

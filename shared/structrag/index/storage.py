@@ -102,9 +102,9 @@ class Seen:
         """Raise SaveFailed if another has saved at a place meanwhile."""
         if not self.is_current(path):
             raise SaveFailed(
-                f"The index at {os.fspath(path)!r} was changed by another process or object since "
-                "this one was opened or made. Nothing was written there, so what the other saved "
-                "is not lost. Open it again and repeat the change, or save to another path."
+                f"The index at {os.fspath(path)!r} was changed by another process or object after "
+                "it was opened here. Nothing was written, so the other change is safe. Open the "
+                "index again and repeat yours, or save to another path."
             )
 
 
@@ -114,8 +114,8 @@ def check_folder(name: str, place: object) -> None:
         tuple(f"{engine}:" for engine in ENGINES)
     ):
         raise InvalidParameter(
-            f"{name} must be a folder here; got {place!r}, an engine's place, which is for "
-            "Index(store=...) and EvidenceRetriever(store=...). Pass a folder."
+            f"{name} must be a folder here; got {place!r}, an engine's address, which works only "
+            "with Index(store=...) and EvidenceRetriever(store=...). Pass a folder."
         )
 
 
@@ -147,9 +147,9 @@ def save_index(path: Place, saved: Saved, seen: Seen) -> Segment | None:
         raise
     except OSError as error:
         raise SaveFailed(
-            f"The index could not be saved at {str(place)!r}: {error}. What was there before is "
-            "unchanged, and the index in memory too. Free some space or choose another path, and "
-            "save again."
+            f"The index could not be saved at {str(place)!r}: {error}. The earlier save and the "
+            "index in memory are unchanged. Free some space or choose another path, then save "
+            "again."
         ) from error
     return (
         None
@@ -357,9 +357,9 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
                 within(PATIENCE, "lock", take_lock, descriptor, True)
             except TimedOut:
                 raise SaveFailed(
-                    f"Another process has been writing to {str(place)!r} for {PATIENCE:g} seconds, "
-                    "so that nothing of this change was written. Wait for its end, or end it if "
-                    "it hangs, and call again."
+                    f"Another process has been writing to {str(place)!r} for {PATIENCE:g} "
+                    "seconds, so this change was not saved. Wait until it finishes, or end it if "
+                    "it hangs, then call again."
                 ) from None
         yield
     finally:
@@ -420,15 +420,15 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise _damaged(place, f"{MANIFEST} is not readable") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise IndexDamaged(
-            f"{str(place)!r} is not an index of structrag: its {MANIFEST} is foreign. Check the "
-            "path."
+            f"{str(place)!r} is not a structrag index: another program wrote its {MANIFEST}. "
+            "Check the path."
         )
     version = manifest.get("version")
     if isinstance(version, int) and version != VERSION:
-        remedy = "Update structrag, or build" if version > VERSION else "Build"
+        remedy = "Update structrag, or rebuild" if version > VERSION else "Rebuild"
         raise IndexDamaged(
-            f"The index at {str(place)!r} has format version {version}, this release reads "
-            f"{VERSION}. {remedy} the index again."
+            f"The index at {str(place)!r} has format version {version}; this release reads "
+            f"{VERSION}. {remedy} the index."
         )
     if version != VERSION or manifest.get("checksum") != _checksum(manifest):
         raise _damaged(place, f"{MANIFEST} was altered")
@@ -494,7 +494,7 @@ def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
         AttributeError,
         RecursionError,
     ) as error:
-        raise _damaged(place, f"its {MANIFEST} makes no sense ({error!r})") from error
+        raise _damaged(place, f"its {MANIFEST} is invalid ({error!r})") from error
 
 
 def _named(place: Path, name: str | None) -> dict[str, Column]:
@@ -520,6 +520,5 @@ def _open(
 
 def _damaged(place: Path, what: str) -> IndexDamaged:
     return IndexDamaged(
-        f"The index at {str(place)!r} is damaged: {what}. Restore it from a copy, or build it "
-        "again."
+        f"The index at {str(place)!r} is damaged: {what}. Restore it from a copy, or rebuild it."
     )

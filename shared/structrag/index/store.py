@@ -294,9 +294,9 @@ class Store:
                 expected = self._width(level, view, width, name)
                 if width != expected:
                     raise InvalidAnswer(
-                        f"The vectors of view {view!r} must have {expected} dimensions like the "
-                        f"store's; document {name!r} brings {width}. Use the embedder the store "
-                        "was built with, or build a new store."
+                        f"The vectors of view {view!r} must have {expected} dimensions, as in the "
+                        f"store; document {name!r} brings {width}. Use the embedder that the "
+                        "store was built with, or build a new store."
                     )
 
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
@@ -360,18 +360,20 @@ class Store:
         It stays in memory where the system has no room.
         """
         try:
-            if self._folder is None:
-                self._folder = TemporaryFolder()
-                weakref.finalize(
-                    self, _in_this_process, os.getpid(), self._folder.close
-                )
-            segment = merge.write(self._folder.path)
+            folder = self._folder or self._keep_folder(TemporaryFolder())
+            segment = merge.write(folder.path)
         except OSError:
             return merge.in_memory()
         if segment.file is not None:
             unlink = partial(segment.file.path.unlink, missing_ok=True)
             weakref.finalize(segment, _in_this_process, os.getpid(), unlink)
         return segment
+
+    def _keep_folder(self, folder: TemporaryFolder) -> TemporaryFolder:
+        """Use a folder for files that are not saved yet, as long as the store is there."""
+        self._folder = folder
+        weakref.finalize(self, _in_this_process, os.getpid(), folder.close)
+        return folder
 
     def _tidy(self) -> None:
         """Drop dead segments, and join small ones of about one size."""
@@ -503,29 +505,59 @@ class Store:
         made, or the system refuses to write.
         """
         with self._saving:
-            with self._lock:
-                if config is not None:
-                    self.config = plain_json(dict(config), "config")
-                self.snapshot()
-                segments, live = list(self._segments), list(self._live)
-                changes = self.changes
-                shared, fitted = dict(self.shared), dict(self.fitted)
-                saved = Saved(
-                    self.settings,
-                    segments,
-                    live,
-                    self.config,
-                    shared,
-                    fitted,
-                    uuid4().hex,
-                )
+            if config is not None:
+                self.config = plain_json(dict(config), "config")
+            saved, changes = self._saved()
             written = save_index(path, saved, self.seen)
             self.saved_at = Path(path).absolute(), changes
             if written is not None:
+                segments, live = saved.segments, saved.live
                 new = [i for i, segment in enumerate(segments) if segment.file is None]
                 self._install(
                     [segments[i] for i in new], [live[i] for i in new], written
                 )
+
+    def _saved(self) -> tuple[Saved, int]:
+        """What is saved of the store as it is now, and its changes so far."""
+        with self._lock:
+            self.snapshot()
+            saved = Saved(
+                self.settings,
+                list(self._segments),
+                list(self._live),
+                self.config,
+                dict(self.shared),
+                dict(self.fitted),
+                uuid4().hex,
+            )
+            return saved, self.changes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: the files that `save` writes, and what was seen of saved indexes."""
+        folder = TemporaryFolder()
+        try:
+            place = folder.path / "index"
+            save_index(place, self._saved()[0], Seen())
+            files = {
+                path.relative_to(place): path.read_bytes()
+                for path in place.rglob("*")
+                if path.is_file()
+            }
+        finally:
+            folder.close()
+        return {"files": files, "seen": self.seen}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        folder = TemporaryFolder()
+        for name, content in state["files"].items():
+            path = folder.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        store = Store.load(folder.path)
+        vars(self).update(vars(store), seen=state["seen"], saved_at=None)
+        self._keep_folder(folder)
+        with _STORES_LOCK:
+            _STORES.add(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:

@@ -146,7 +146,7 @@ def ingest(
     max_seconds: float = 600.0,
     progress: Callable[[Progress], None] | bool = False,
 ) -> IngestReport:
-    """Put files and folders into a saved index, by several processes.
+    """Put files and folders into a saved index, with several processes.
 
     Example::
 
@@ -154,57 +154,60 @@ def ingest(
         report = structrag.ingest("manuals/", "manuals.index", model)
         retriever = EvidenceRetriever.load("manuals.index", model)
 
-    Each process makes its own models, reads files, splits and embeds them. This one stores what
-    they send, in the order of the files, and saves from time to time. Begun again after anything
-    has stopped it, it goes on: files that have not changed (size and time) are not read again, and
-    documents that have not changed are not embedded again. A file that cannot be read, that a model
-    refuses though it takes others, or that kills two processes, is left out and named in the
-    report, and so is a folder that cannot be listed, or a link that leads out of one. A document is
-    in whole or not at all; one that was stored before and cannot be read any more stays as it was.
+    Each process loads its own models, reads files, splits and embeds them. The calling process
+    stores the results in the order of the files, and saves from time to time. After an
+    interruption, run it again: it continues where it stopped. Files with the same size and time are
+    not read again, and unchanged documents are not embedded again. The report names what was
+    skipped: a file that cannot be read, that the model refuses while it accepts others, or that
+    kills two processes; a folder that cannot be listed; a link out of a folder. A document is
+    stored whole or not at all; a stored document whose file can no longer be read stays unchanged.
 
-    Beside the index lies `STORE.ingested.json` with the report, the errors, and size and time of
+    `STORE.ingested.json` beside the index holds the report, the errors, and the size and time of
     each file.
 
     Args:
-        paths: Files and folders, as `find_files` takes them. A document's id is its path as given.
+        paths: Files and folders, as for `find_files`. A document's id is its path as given.
         store: The folder of the index, "lancedb:" and a folder or bucket, or "milvus:" and a file
-            or server; it is made, or gets more.
-        embedding: For an `EvidenceRetriever`: the name or folder of a model, or an embedder that
-            can be pickled. None: LSA, for a folder only.
-        make: A function of a module that makes an empty `EvidenceRetriever`, `Index`, `D3Index` or
-            `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
-            afterwards. With `shared_model` it is given the embedder.
-        workers: Processes; None: one a core. Each holds the models, unless there is `shared_model`.
-        shared_model: Whether this process embeds for all workers, as on an accelerator, which is
-            fed with what they split. `embedding` is anything that `as_embedder` takes then.
-        runner: "process": workers are processes of this machine. "ray" (extra `ray`): they are
-            actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, a core each;
-            with `shared_model` so is the model, one for each free GPU. All machines need the same
-            packages, and the files and folders under the same paths. This process stores.
-        format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
+            or server; it is created or extended.
+        embedding: The embedder of an `EvidenceRetriever`: the name or folder of a model, or a
+            picklable embedder. None: LSA, for a folder only.
+        make: A module-level function that creates an empty `EvidenceRetriever`, `Index`, `D3Index`
+            or `MultiViewRetriever` with its models, instead of `embedding`. Its class loads the
+            index afterwards. With `shared_model` it receives the embedder.
+        workers: The number of processes; None: one per core. Each holds the models, unless
+            `shared_model` is set.
+        shared_model: Whether the calling process embeds for all workers, for example on a GPU.
+            `embedding` may then be anything that `as_embedder` accepts.
+        runner: "process": workers are processes on this machine. "ray" (extra `ray`): workers are
+            actors of the Ray cluster at RAY_ADDRESS, or of a local one, with one core each; with
+            `shared_model` the model runs in actors too, one per free GPU. All machines need the
+            same packages, and the files and folders under the same paths. The calling process
+            writes the index.
+        format, reader, isolated: As for `read_file`; `isolated` applies to PDF files.
         follow_links: As for `find_files`.
-        remove_missing: Whether documents leave the index whose files are gone. Those that cannot be
-            looked at stay.
-        save_every: Seconds between two savings.
-        max_seconds: Most seconds for one file, and for a group of up to 32 small ones; a process
-            that takes longer is killed, and each file of its group tried alone.
+        remove_missing: Whether to remove documents whose files no longer exist. Documents whose
+            files cannot be examined stay.
+        save_every: The seconds between two saves.
+        max_seconds: The time limit in seconds for one file, or for a group of up to 32 small ones.
+            A slower process is killed, and each file of its group is tried alone.
         progress: Called with a `Progress` after each group of files; True: a line on standard
             error.
 
     Raises:
-        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or gives
-            something else; the index was built with other models or settings; another ingestion
-            writes to it.
+        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or returns
+            something else; the index was built with other models or settings; another ingestion is
+            writing to it.
         MissingExtra: `runner` is "ray", and Ray is not installed.
-        ModelFailed, InvalidAnswer: a model failed, or gave nothing usable, for a file and then for
-            a short text too; BudgetExceeded: the calls that were allowed are used up. The error
-            names the files. What was finished is saved.
-        SaveFailed: the system refuses to write; what was saved before is whole.
+        ModelFailed, InvalidAnswer: a model failed, or returned nothing usable, for a file and then
+            for a short text too; BudgetExceeded: the call limit is reached. The error names the
+            files. Finished documents are saved.
+        SaveFailed: the system refuses to write; earlier saves are intact.
         IndexDamaged: the index cannot be opened.
     """
     if make is not None and embedding is not None and not shared_model:
         raise InvalidParameter(
-            "Give embedding or make, not both: make makes its own models."
+            "embedding and make cannot be combined, because make creates its own models. Pass "
+            "one of them."
         )
     if workers is not None:
         check_at_least("workers", workers, 1)
@@ -409,13 +412,14 @@ class _Ingestion:
         """Refuse what an engine cannot keep."""
         if len(ready.settings.levels) > 1:
             raise InvalidParameter(
-                "make must give an EvidenceRetriever, an Index or a MultiViewRetriever for a store "
-                "in an engine; it gave another index. Leave make out, or name a folder as store."
+                "make must return an EvidenceRetriever, an Index or a MultiViewRetriever for a "
+                "store in an engine; it returned another index. Leave make out, or name a folder "
+                "as store."
             )
         if ready.is_fitted:
             raise InvalidParameter(
                 "embedding must be a model for a store in an engine; LSA's vectors change with "
-                "every document. Give embedding=..., or name a folder as store."
+                "every document. Pass embedding=..., or name a folder as store."
             )
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
@@ -519,8 +523,8 @@ class _Ingestion:
             worker = self.runner.start(self.setup, self.replies, self.n_workers)
         except OSError as error:
             raise ModelFailed(
-                f"No process could be started: {error.strerror}. Give fewer workers, or free "
-                "memory, and begin the same ingestion again: it goes on where it stopped."
+                f"No worker process could be started: {error.strerror}. Use fewer workers or free "
+                "memory, then run the same ingestion again: it continues where it stopped."
             ) from error
         self.workers.append(worker)
         return worker
@@ -534,8 +538,9 @@ class _Ingestion:
         self.failed_starts += 1
         if self.failed_starts >= STARTS:
             raise ModelFailed(
-                f"{STARTS} processes in a row ended {worker.ending()} before their retriever was "
-                "made. Look at what they printed, or give fewer workers if memory is short."
+                f"{STARTS} worker processes in a row ended {worker.ending()} before they had "
+                "built their retriever. Read what they printed, or use fewer workers if memory "
+                "is short."
             )
 
     def _give_out(self) -> None:
@@ -618,9 +623,9 @@ class _Ingestion:
             batch.waiting.append(task.paths)
             return
         sentence = (
-            f"{shown(Path(path))} was left out: {DEATHS} processes that prepared it ended, the "
-            f"last one {worker.ending()}. It needs more memory or more than "
-            f"{self.max_seconds:g} seconds, or the file is damaged."
+            f"{shown(Path(path))} was skipped: {DEATHS} processes died while they prepared it, "
+            f"the last one {worker.ending()}. The file needs more memory or more than "
+            f"{self.max_seconds:g} seconds, or it is damaged."
         )
         batch.done.append(TaskResult(batch.number, errors={path: sentence}))
 
@@ -723,7 +728,7 @@ def _only_one(place: Path) -> Iterator[None]:
     however that happens."""
     lock = place.with_name(f".{place.name}.ingesting")
     busy = InvalidParameter(
-        f"store must not be at work: another ingestion writes to {shown(place)}. Wait for its end."
+        f"store is in use: another ingestion is writing to {shown(place)}. Wait until it finishes."
     )
     with _writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -751,6 +756,6 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SaveFailed(
-            f"{shown(path)} cannot be written: {error.strerror}. What was saved before is whole. "
-            "Free some space, or choose another store, and begin the ingestion again."
+            f"{shown(path)} cannot be written: {error.strerror}. Everything saved before is "
+            "intact. Free some space or choose another store, then run the ingestion again."
         ) from error

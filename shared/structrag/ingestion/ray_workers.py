@@ -83,8 +83,8 @@ def _loaded(place: Place, pickled: bytes) -> Any:
         os.chdir(folder)
     except OSError as error:
         raise InvalidParameter(
-            f"The folder in which ingest is called must be there on all machines of the cluster; "
-            f"{folder!r} on {os.uname().nodename}: {error.strerror}. Call it in a shared folder."
+            "ingest must run in a folder that exists on every machine of the cluster; got "
+            f"{folder!r} on {os.uname().nodename}: {error.strerror}. Run it in a shared folder."
         ) from error
     return pickle.loads(pickled)
 
@@ -117,8 +117,8 @@ class RayRunner(WorkerPool):
                 self._ray.init(logging_level="warning")
             except Exception as error:
                 raise ModelFailed(
-                    f"Ray could not be started or reached: {error} Set RAY_ADDRESS to a cluster "
-                    "that runs, or to 'local' for this machine."
+                    f"Ray could not be started or reached: {error} Set RAY_ADDRESS to a running "
+                    "cluster, or to 'local' for this machine."
                 ) from error
         self._models: list[Any] = []
         try:
@@ -158,8 +158,8 @@ class RayRunner(WorkerPool):
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
             raise ModelFailed(
-                f"The actor of the model ended {1 + TRIES} times before it was loaded "
-                f"({_kind(error)}). Look at what it printed, and at the memory of its machine."
+                f"The model's actor ended {1 + TRIES} times before the model was loaded "
+                f"({_kind(error)}). Read what it printed, and check the memory of its machine."
             ) from error
         return facts
 

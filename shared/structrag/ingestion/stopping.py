@@ -21,7 +21,7 @@ def while_preparing(error: E, paths: Sequence[str]) -> E:
         >>> from structrag.errors import ModelFailed
         >>> print(while_preparing(ModelFailed("The server is down."), ["a.md", "b.md"]))
         The server is down. This stopped the ingestion while it prepared 'a.md' and 1 more file; \
-what was finished is saved. Mend the cause and begin the same ingestion again: it goes on where \
+finished documents are saved. Fix the cause and run the same ingestion again: it continues where \
 it stopped.
 
     Without a path it stays as it is.
@@ -30,8 +30,8 @@ it stopped.
         return error
     return _reworded(
         error,
-        f"{_cause(error)} This stopped the ingestion while it prepared {_named(paths)}; what was "
-        "finished is saved. Mend the cause and begin the same ingestion again: it goes on where "
+        f"{_cause(error)} This stopped the ingestion while it prepared {_named(paths)}; finished "
+        "documents are saved. Fix the cause and run the same ingestion again: it continues where "
         "it stopped.",
     )
 
@@ -42,9 +42,9 @@ def refusal(path: str, error: StructragError) -> str:
     Example:
         >>> from structrag.errors import ModelFailed
         >>> print(refusal("a.md", ModelFailed("It raised ValueError: too long.")))
-        'a.md' cannot be embedded: It raised ValueError: too long. The model takes other texts.
+        'a.md' cannot be embedded: It raised ValueError: too long. The model accepts other texts.
     """
-    return f"{shown(Path(path))} cannot be embedded: {_cause(error)} The model takes other texts."
+    return f"{shown(Path(path))} cannot be embedded: {_cause(error)} The model accepts other texts."
 
 
 def _cause(error: StructragError) -> str:

@@ -86,13 +86,14 @@ class Preparer:
         self.reading: Mapping[str, Any] = setup.reading
         if not isinstance(retriever, DocumentIndex):
             raise InvalidParameter(
-                "make must give an EvidenceRetriever, an Index, a MultiViewRetriever or a D3Index; "
-                f"got {type(retriever).__name__}. Add documents to others by their own add."
+                "make must return an EvidenceRetriever, an Index, a MultiViewRetriever or a "
+                f"D3Index; got {type(retriever).__name__}. Add documents to other retrievers by "
+                "their own add."
             )
         if retriever.host.dense_store is not None:
             raise InvalidParameter(
-                "make must give an index without a dense_store: several processes cannot "
-                "write to a host's store in turns. Add its documents in one process."
+                "make must return an index without a dense_store: several processes cannot share "
+                "a host's store. Add its documents in one process."
             )
         self.collected: Collected = Collected(retriever.own_store)
         retriever.use(self.collected)
@@ -242,7 +243,7 @@ def started(
     except StructragError as error:
         return None, Stopped(_portable(error))
     except Exception as error:  # noqa: BLE001 - whatever `make` raises
-        sentence = f"make must give a retriever; it raised {_sentence(error)}"
+        sentence = f"make must return a retriever; it raised {_sentence(error)}"
         return None, Stopped(InvalidParameter(sentence))
 
 

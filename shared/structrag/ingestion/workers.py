@@ -43,8 +43,8 @@ def packed(setup: Setup) -> bytes:
     name = getattr(function, "__qualname__", type(function).__name__)
     if getattr(function, "__module__", None) == "__main__":
         raise InvalidParameter(
-            f"make must be a function of a module that can be imported; {name} is of the script "
-            "or notebook that runs. Put it into a file of its own, or use "
+            f"make must be a function of an importable module; {name} is defined in the running "
+            "script or notebook. Move it into a separate file, or use "
             "functools.partial(EvidenceRetriever, 'model')."
         )
     try:

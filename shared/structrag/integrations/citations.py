@@ -14,11 +14,11 @@ NOTHING = "Nothing was found."
 # What an agent is told of a tool that searches, and of one that answers.
 SEARCH = (
     "Search the documents. Returns the passages that answer a question, each with its source, "
-    "heading path and characters, to be cited."
+    "heading path and character range for citation."
 )
 ANSWER = (
-    "Answer a question from the documents, by several searches if need be. Returns the answer and "
-    "the passages it rests on, to be cited."
+    "Answer a question from the documents, with several searches if necessary. Returns the "
+    "answer and the passages it is based on, for citation."
 )
 
 

@@ -50,14 +50,21 @@ MEDIA_TYPES = {
 }
 PDF_TYPE = "application/pdf"
 _TAG_FIRST = re.compile(r"[\s\ufeff]*<[a-zA-Z!?/]")
-# Where loaders tell which part of a source a text is.
-PART_KEYS = (
-    "page", "page_number", "row", "seq_num", "sheet", "slide", "start_index", "element_id", "id",
-    "chunk_id", "chunk_index", "part", "paragraph", "section", "article", "verse", "line",
-    "line_number", "message_id", "index", "number", "position", "start_seconds", "start_time",
-    "start_timestamp", "start",
-)  # fmt: skip
+# Names by which loaders tell which part of a source a text is: a kind of part, a mark, or a kind
+# with its mark, such as "page", "index", "pageNumber" and "chunk_id".
+_KINDS = (
+    "page|row|sheet|slide|element|chunk|part|paragraph|para|section|article|verse|line|message|"
+    "segment|block|cell|frame|scene|turn|clause|chapter|question|answer|comment|post|record|entry|"
+    "item|sentence|passage|utterance|step|seq|sequence|start|table|figure|track|act|node|split"
+)
+_MARKS = (
+    "id|number|num|no|nr|index|idx|offset|position|label|name|seconds|time|timestamp"
+)
+_TELLS_PART = re.compile(  # our own chunks have a section_id
+    rf"(?!sectionid)(?:{_KINDS}|(?!label|name|time)(?:{_MARKS})|(?:{_KINDS})(?:{_MARKS}))"
+)
 
+LONGEST_PLACE = 80  # characters; more is prose
 PAGE_KEYS = ("page", "page_number", "page_label")  # which page of a file a text is
 
 
@@ -219,8 +226,10 @@ def document_name(host: HostDocument) -> str:
         return document_digest(host)
     parts = [
         f"{key}={value}"
-        for key in PART_KEYS
-        if isinstance(value := json_values(host.metadata.get(key)), str | int | float)
+        for key in sorted(map(str, host.metadata))
+        if _TELLS_PART.fullmatch(re.sub(r"[\W_]", "", key).lower())
+        and isinstance(value := json_values(host.metadata.get(key)), str | int | float)
+        and len(str(value)) <= LONGEST_PLACE
     ]
     return "#".join([str(source), *parts])
 

@@ -64,12 +64,12 @@ def open_image(address: str, folder: str | os.PathLike[str] | None) -> ImageSour
 def _file(address: str, folder: str | os.PathLike[str] | None) -> Path:
     if folder is None:
         raise InvalidDocument(
-            f"The image {address!r} is a file; give the folder of the documents as folder=..."
+            f"The image {address!r} is a file; pass the folder of the documents as folder=..."
         )
     root = Path(folder).resolve()
     path = (root / address).resolve()
     if not path.is_relative_to(root):
         raise InvalidDocument(
-            f"The image {address!r} is outside {str(root)!r}, and is not read."
+            f"The image {address!r} is outside {str(root)!r} and is not read."
         )
     return path

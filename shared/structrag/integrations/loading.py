@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from structrag.errors import InvalidParameter, StructragError, warn_user
@@ -22,13 +22,21 @@ from structrag.reading.files import (
 )
 from structrag.reading.flat import warn_if_flat
 from structrag.reading.formats import by_media_type, converted, draft_facts
-from structrag.reading.opening import MAX_BYTES, check_reader, file_bytes
+from structrag.reading.opening import (
+    MAX_BYTES,
+    check_images_to,
+    check_reader,
+    file_bytes,
+)
 from structrag.records import Document
 from structrag.text.plurals import pluralise
 
 MOST_NAMES = 5  # of files left out for one reason; the others are a number
-_OTHER_KIND = "of a format that is not read"
-_OFFICE = "read by docling or Unstructured, whose documents from_docling and from_unstructured take"
+_OTHER_KIND = "in an unsupported format"
+_OFFICE = (
+    "readable by docling or Unstructured; pass their documents to from_docling or "
+    "from_unstructured"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +71,24 @@ class FileReading:
         reader: "layout", "docling" or a function, as in `structrag.read_file`.
         isolated: Whether each PDF is read in a process of its own, with limits.
         password: For encrypted files.
+        images_to: A folder for the pictures of PDF files, as in `structrag.read_file`. Those of a
+            folder's files lie in folders of the same names, those of bytes in one named by them.
     """
 
     reader: Any = "layout"
     isolated: bool = False
     password: str | None = field(default=None, repr=False)
+    images_to: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         check_reader(self.reader)
+        check_images_to(self.images_to, self.reader)
 
-    def load(self, path: Path) -> LoadedText:
-        """Read a file. Raises InvalidDocument if it cannot be read."""
+    def load(self, path: Path, inside: str | PurePath = "") -> LoadedText:
+        """Read a file, with its pictures `inside` their folder. Raises InvalidDocument if it cannot
+        be read."""
         if is_pdf(path):
-            return self._load_pdf(path)
+            return self._load_pdf(path, inside)
         isolated = self._load_isolated(path) if self.isolated else None
         if isolated:
             return isolated
@@ -88,7 +101,7 @@ class FileReading:
     ) -> LoadedText:
         """Read the bytes of a file of this name."""
         if is_pdf(name, media_type):
-            return self._load_pdf(data)
+            return self._load_pdf(data, PurePath(name).stem)
         return load_bytes(data, name, media_type)
 
     def _load_isolated(self, path: Path) -> LoadedText | None:
@@ -118,7 +131,8 @@ class FileReading:
         read = 0
         for file in find_files(path, left_out=leave_out):
             try:
-                loaded = self.load(file)
+                inside = file.relative_to(path).parent
+                loaded = self.load(file, inside)
             except StructragError as error:
                 if file == path:
                     raise
@@ -132,7 +146,7 @@ class FileReading:
         if left_out or not read:
             warn_user(_told(path, read, left_out))
 
-    def _load_pdf(self, source: Path | bytes) -> LoadedText:
+    def _load_pdf(self, source: Path | bytes, inside: str | PurePath) -> LoadedText:
         # With the packages of an extra.
         from structrag.reading.pdf.document import pdf_document
         from structrag.reading.pdf.isolation import isolated_document
@@ -145,6 +159,8 @@ class FileReading:
         options: dict[str, Any] = (
             {"password": self.password} if self.password is not None else {}
         )
+        if self.images_to is not None:
+            options["images_to"] = Path(self.images_to) / inside
         document = read(source, reader=self.reader, **options)
         warn_if_flat(document, "PDF")
         return _of_document(document)
@@ -198,8 +214,10 @@ def check_paths(paths: Any, name: str = "path") -> list[str | os.PathLike[str]]:
     is_list = isinstance(paths, Iterable) and not isinstance(paths, bytes | Mapping)
     checked = list(paths) if is_list else []
     if not checked or not all(isinstance(path, str | os.PathLike) for path in checked):
+        wrong = [p for p in checked if not isinstance(p, str | os.PathLike)]
+        got = f"a list with {wrong[0]!r}" if wrong else type(paths).__name__
         raise InvalidParameter(
             f"{name} must be a file, a folder, or a list of them, as strings or Paths; got "
-            f"{type(paths).__name__}."
+            f"{'an empty list' if is_list and not checked else got}."
         )
     return checked

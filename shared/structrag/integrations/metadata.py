@@ -26,6 +26,9 @@ FORMAT_KEY = "text_format"  # what a formatter has made of a text
 FORMAT_REPORT_KEY = "format_report"  # and how
 PAGES_KEY = "pages"  # of a PDF
 CONTEXT_KEY = "heading_context"  # what the text does not say itself
+INDEX_KEY = (
+    "evidence_index"  # handle of the index that holds a passage, in this process
+)
 # Of a chunk of a PDF; pages from 1, as both frameworks' loaders.
 PAGE_LABEL_KEY = "page_label"
 # In a store or engine.

@@ -218,7 +218,7 @@ class HostEmbedder:
     def embed_tokens(
         self, texts: Sequence[str], *, query: bool = False
     ) -> list[TokenVectors]:
-        """The token vectors of each text, as `SentenceTransformerEmbedder` gives them. Raises
+        """The token vectors of each text, as in `SentenceTransformerEmbedder`. Raises
         InvalidParameter for a model that holds no SentenceTransformer."""
         if self._tokens is None:
             raise InvalidParameter(
@@ -228,11 +228,11 @@ class HostEmbedder:
         return self._tokens.embed_tokens(texts, query=query)
 
     def count_tokens(self, text: str) -> int:
-        """The model's tokens of a text, for windows; an estimate without its tokenizer."""
+        """The number of model tokens in a text, for windows; an estimate without the tokenizer."""
         return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """One vector a text."""
+        """One vector per text."""
         if query:
             return [self._query(text) for text in texts]
         return self._documents(list(texts))
@@ -259,8 +259,8 @@ class HostEmbedder:
 class HostModel:
     """A language model of a host framework as one of structrag.
 
-    Each host says how a prompt is asked with some parameters, and what of an answer is its text,
-    its tokens and the log-probabilities of its first token.
+    Each host defines how to send a prompt with some parameters, and how to read the text, the
+    tokens and the log-probabilities of the first token from an answer.
     """
 
     name: str
@@ -303,8 +303,8 @@ class HostModel:
         return self._counted(await self._aask(prompt, {}))
 
     def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
-        """The answer's text, held to a JSON schema. Models of OpenAI's kind do, by
-        `response_format`; others answer as they do to `complete`."""
+        """The answer's text, constrained by a JSON schema. Models with OpenAI's API do so through
+        `response_format`; others answer as in `complete`."""
         return self._counted(tried(self._json.flow(schema), partial(self._ask, prompt)))
 
     async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
@@ -329,15 +329,15 @@ class HostModel:
 
     @property
     def masses(self) -> Masses:
-        """The probability that the options of `choose` had together so far. Near 0 the model wanted
-        to answer something else, and its margins say little."""
+        """The total probability of the options of `choose` so far. Near 0, the model would rather
+        give another answer, and its margins say little."""
         return (self._weigher or self._weighing).masses
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second.
 
-        By the log-probabilities of the answer, or by the logits of a model of transformers that
-        runs in this process; None for a model without them.
+        It is computed from the log-probabilities of the answer, or from the logits of a
+        transformers model in this process; None for a model without them.
         """
         if self._weigher is not None:
             return self._weigher.choose(prompt, options)

@@ -21,8 +21,9 @@ from structrag.errors import (
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
 from structrag.model_calls.runner import Runner
+from structrag.model_calls.usage import Usage, fallbacks_line
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.limits import ORDERS
+from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
@@ -146,18 +147,30 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
     except (BudgetExceeded, InvalidAnswer, ModelFailed) as error:
         if cache is None:
             rest = (
-                "nothing of this call is kept, since it had no cache=. Call it again with "
-                "cache= and a path"
+                "nothing is kept, because this call had no cache=. Call it again with cache= and "
+                "a path"
             )
         else:
             rest = (
-                "of this call the cache alone is kept. Call it again with the same cache=; what "
-                "is in it is not paid for twice"
+                "only the cache is kept. Call it again with the same cache=, and its answers are "
+                "not paid for twice"
             )
         raise type(error)(
-            f"{error} But {make} gave no retriever back: {rest}. To keep finished documents too, "
-            f"make an empty retriever by {make}([], ...) and give them to its {add}."
+            f"{error} But {make} returned no retriever: {rest}. To keep finished documents too, "
+            f"create an empty retriever with {make}([], ...) and pass them to its {add}."
         ) from error.__cause__ or error
+
+
+def warn_of_fallbacks(usage: Usage) -> None:
+    """Warn where half of the answers could not be used; keywords alone are no reason. Where all
+    calls failed, that was warned of already."""
+    unusable = usage.fallbacks["summary"] + usage.fallbacks["chunks"]
+    if usage.calls > usage.failed and unusable * 2 >= usage.calls:
+        warn_user(
+            "Half of the language model's answers or more could not be used, and extracts from the "
+            f"text stand in their place: {fallbacks_line(usage.fallbacks, usage.reasons)}. Check "
+            "the model; index.usage has the counts."
+        )
 
 
 def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[Result]:
@@ -210,8 +223,8 @@ def chosen_embedding(argument: str, embedding: Any) -> Any:
         )
     if embedding is None:
         warn_user(
-            f"{NO_MODEL}, so vectors are made by LSA from the words of the documents themselves. "
-            f"Pass a model as {argument}=..., or {argument}={LSA!r} where LSA is meant.",
+            f"{NO_MODEL}, so LSA makes vectors from the words of your documents. Pass a model as "
+            f"{argument}=..., or {argument}={LSA!r} to choose LSA.",
         )
     return None if isinstance(embedding, str) and embedding == LSA else embedding
 
@@ -228,8 +241,8 @@ def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
     """Say that chunks came where whole documents are wanted."""
     if any(are_chunks):
         warn_user(
-            "The documents are chunks of a splitter. Retrievers here split documents themselves, "
-            "by their sections: give them whole documents.",
+            "The documents are chunks from a splitter. This retriever splits documents itself, "
+            "by section: pass whole documents.",
         )
 
 

@@ -34,6 +34,10 @@ class HostStore:
     index: Index | None
     wants_vectors: bool
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: an index takes its store with it, not the other way round."""
+        return {**vars(self), "index": None}
+
     def search(self, request: Search) -> Ranking:
         """The best chunks of the view, each once, best first. None where the store wants vectors
         and the question has none."""

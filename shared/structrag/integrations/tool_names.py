@@ -48,9 +48,9 @@ def tool_name(verb: str, retriever: Any, name: str | None) -> str:
     if is_taken:
         cure = "" if name else f", so this one is {free!r}"
         warn_user(
-            f"Another tool, over other documents, is called {chosen!r} already{cure}: of two of "
-            "one name an agent keeps one. Pass name= and description=, which say what the "
-            "documents are about."
+            f"Another tool, over other documents, already has the name {chosen!r}{cure}: of two "
+            "tools with the same name, an agent keeps one. Pass name= and description= that say "
+            "what the documents are about."
         )
     return free
 

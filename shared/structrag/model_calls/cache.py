@@ -26,7 +26,7 @@ def cache_key(*parts: str) -> str:
 
 
 class Cache:
-    """Answers, scores and vectors by key in one SQLite file.
+    """Keeps answers, scores and vectors by key in one SQLite file.
 
     Example:
         >>> cache = Cache(":memory:")
@@ -34,14 +34,15 @@ class Cache:
         >>> cache.get("key"), cache.get("other"), len(cache)
         ({'answer': 'yes'}, None, 1)
 
-    It is safe for threads, and for a crash at any moment: each answer is written when it comes.
+    It is thread-safe and survives a crash at any moment: each answer is written when it arrives.
     `":memory:"` keeps them for this process only.
 
-    A value that is damaged is one that is not there.
+    A damaged value counts as missing.
 
     Raises:
-        InvalidParameter: the folder cannot be made or the file is not a cache; later, the file
-            cannot be read or written any more, as on a full volume. What was put before is kept.
+        InvalidParameter: the folder cannot be created or the file is not a cache; later, the file
+            can no longer be read or written, for example on a full volume. Earlier entries are
+            kept.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -69,8 +70,7 @@ class Cache:
             self._connection.commit()
         except (OSError, sqlite3.Error) as error:
             raise InvalidParameter(
-                f"cache must be the path of a cache file that can be written; {self.path!r} fails: "
-                f"{error}."
+                f"cache must be the path of a writable cache file; {self.path!r} fails: {error}."
             ) from error
 
     def __reduce__(self) -> tuple[type[Cache], tuple[str]]:
@@ -86,11 +86,11 @@ class Cache:
             return None
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a JSON value."""
+        """Store a JSON value."""
         self.put_all({key: value})
 
     def put_all(self, values: Mapping[str, Any]) -> None:
-        """Keep JSON values by their keys, all or none."""
+        """Store JSON values by their keys, all or none."""
         self._write(
             {key: json.dumps(value).encode("ascii") for key, value in values.items()}
         )
@@ -104,7 +104,7 @@ class Cache:
         return vector if np.isfinite(vector).all() else None
 
     def put_vectors(self, vectors: Mapping[str, Array]) -> None:
-        """Keep vectors, all or none."""
+        """Store vectors, all or none."""
         self._write(
             {
                 key: np.asarray(vector, dtype="<f4").tobytes()
@@ -119,7 +119,7 @@ class Cache:
             )
 
     def close(self) -> None:
-        """Close the file; nothing is lost without it."""
+        """Close the file. Without this call nothing is lost either."""
         with self._lock:
             self._connection.close()
 
@@ -148,6 +148,6 @@ class Cache:
             yield
         except sqlite3.Error as error:
             raise InvalidParameter(
-                f"The cache {self.path!r} cannot be {what}: {error}. What was put before is kept. "
-                "Make room or mend the file, or take another path."
+                f"The cache {self.path!r} cannot be {what}: {error}. Earlier entries are kept. "
+                "Free some space, repair the file or choose another path."
             ) from error

@@ -160,6 +160,6 @@ async def acall_models(calls: Calls[T], timeout: float | None) -> T:
 
 def _timed_out(seconds: float, what: str) -> TimedOut:
     return TimedOut(
-        f"The {what} gave no answer within timeout={seconds:g} seconds. Raise timeout=, or ask for "
-        "less at once by batch_size=."
+        f"The {what} did not answer within timeout={seconds:g} seconds. Raise timeout=, or lower "
+        "batch_size=."
     )

@@ -23,8 +23,8 @@ from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import Ask, Choose, Failed, LanguageModel
 
 CUT_OFF = (
-    "the answer ends amid the model's thoughts, so there is none. Give the model more tokens for "
-    "its answers, or have it think less"
+    "the model's output ended inside its reasoning, before the answer. Allow more output tokens, "
+    "or limit the reasoning"
 )
 
 

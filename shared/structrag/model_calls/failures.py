@@ -11,13 +11,13 @@ from structrag.model_calls.requests import Failed
 from structrag.records import Chunk
 
 WHILE_ADDING = (
-    "Documents finished before are kept, none is half in; calls that a cache holds are not "
-    "repeated. Mend the cause and call again."
+    "Documents finished before are kept whole, and cached calls are not repeated. Fix the cause "
+    "and call again."
 )
 
 # why an answer that enriches is not taken
 NOT_ITS_OWN = "what the model wrote lost or invented names, or was too long"
-AT_A_QUESTION = "Mend the cause and ask again."
+AT_A_QUESTION = "Fix the cause and ask again."
 
 
 @contextmanager

@@ -113,10 +113,10 @@ class Runner:
                 and not has_name(model.name)
             ):
                 warn_user(
-                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: it "
-                    "holds a function or an object that nothing tells from others. Wrap it in a "
-                    "class that takes name=..., such as FunctionModel, FunctionEmbedder or those "
-                    "of the adapters.",
+                    f"cache cannot keep answers of the {parameter} "
+                    f"{model.name.partition('#')[0]!r}: it holds a function or an object without "
+                    "a stable identity. Wrap it in a class that takes name=..., such as "
+                    "FunctionModel, FunctionEmbedder or those of the adapters.",
                 )
 
     def run(self, flow: Flow[T]) -> T:
@@ -367,9 +367,9 @@ class _Outcome:
         """Warn if there were calls and all failed."""
         if self.first is not None and self.failed == self.calls:
             warn_user(
-                f"Every call of the language model failed, the first with "
-                f"{str(self.first).removesuffix('.')}. What it "
-                "should have given was made without it. Check the model and run again.",
+                "Every call of the language model failed; the first error was: "
+                f"{str(self.first).removesuffix('.')}. Fallbacks took the place of its answers. "
+                "Check the model and run again.",
             )
 
 

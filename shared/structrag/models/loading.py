@@ -40,7 +40,9 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
         load = package.AutoTokenizer.from_pretrained
         tokenizer = load_local("tokenizer", load, name, what, **options)
     if tokenizer is None:
-        raise InvalidParameter("tokenizer must be given with a model object; got None.")
+        raise InvalidParameter(
+            "tokenizer must be passed with a model object; got None."
+        )
     return model, tokenizer
 
 
@@ -126,7 +128,7 @@ def load_local(
     except (OSError, ValueError, KeyError) as error:
         if Path(name).exists():
             raise InvalidParameter(
-                f"{parameter} must be a folder or the name of {what}; {name!r} is there and cannot "
+                f"{parameter} must be a folder or the name of {what}; {name!r} exists but cannot "
                 f"be loaded: {error}"
             ) from error
         raise InvalidParameter(

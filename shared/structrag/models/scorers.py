@@ -270,7 +270,7 @@ class CrossEncoderScorer:
         if predicted.shape != (len(windows),):
             raise InvalidAnswer(
                 f"cross_encoder must predict one number for each of {len(windows)} pairs; got an "
-                f"array of shape {predicted.shape}. Take a model with one label."
+                f"array of shape {predicted.shape}. Use a model with one label."
             )
         scores: list[float] = predicted.astype(np.float64).tolist()
         return scores

@@ -16,7 +16,7 @@ from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.model_calls.requests import TokenEncoder, TokenVectors
 from structrag.models.loading import batch_of, load_labelled, pad_of
 from structrag.models.weights import pooling_mode, weights_settings
-from structrag.text.arrays import Array
+from structrag.text.arrays import Array, Int32Array
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it
@@ -61,7 +61,9 @@ class TokenReader:
             self._states([[*prefix, *part, *suffix] for of in parts for part in of])
         )
         read = []
-        for of_text, offsets in zip(parts, encoded["offset_mapping"], strict=True):
+        for text, of_text, offsets in zip(
+            texts, parts, encoded["offset_mapping"], strict=True
+        ):
             ids = np.array(
                 [token for part in of_text for token in part], dtype=np.int32
             )
@@ -76,7 +78,7 @@ class TokenReader:
             )
             vector = _text_vector(hidden, vectors, lengths)
             shown = spans[:, 1] > np.maximum(spans[:, 0], 0)
-            spans = np.maximum(spans[shown], 0)
+            spans = _without_blanks(text, np.maximum(spans[shown], 0))
             read.append(TokenVectors(ids[shown], spans, hidden[shown], vector))
         return read
 
@@ -122,6 +124,15 @@ def _parts(ids: list[int], room: int) -> list[list[int]]:
     count = max(1, -(-len(ids) // room))
     bounds = [i * len(ids) // count for i in range(count + 1)]
     return [ids[first:last] for first, last in pairwise(bounds)]
+
+
+def _without_blanks(text: str, spans: Int32Array) -> Int32Array:
+    """Spans of tokens without the blanks that many tokenizers count to the word behind them."""
+    is_ink = np.fromiter((not c.isspace() for c in text), dtype=bool, count=len(text))
+    ink = np.append(np.flatnonzero(is_ink), len(text)).astype(np.int32)
+    starts = ink[np.searchsorted(ink, spans[:, 0])]
+    starts = np.where(starts < spans[:, 1], starts, spans[:, 0])  # blank: as it was
+    return np.stack([starts, spans[:, 1]], axis=1)
 
 
 def _text_vector(
@@ -220,8 +231,8 @@ class TransformersTokens:
         )
         if not getattr(self.tokenizer, "is_fast", False):
             raise InvalidParameter(
-                "tokenizer must be a fast one of transformers, which says where each token stands; "
-                f"got {type(self.tokenizer).__name__}. Load it with use_fast=True."
+                "tokenizer must be a fast one of transformers, which reports token offsets; got "
+                f"{type(self.tokenizer).__name__}. Load it with use_fast=True."
             )
         config = self.model.config
         if self.max_tokens is None:

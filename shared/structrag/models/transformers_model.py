@@ -331,8 +331,8 @@ class TransformersModel:
             is_first = self.cuts.prompts == 1
         if is_first:
             warn_user(
-                f"A prompt is longer than the window of {self.name!r}, {self.window} tokens: its "
-                f"middle, {tokens} tokens, was left out. Further ones are counted in `cuts`. Give "
+                f"A prompt exceeds the context window of {self.name!r}, {self.window} tokens: "
+                f"{tokens} tokens were removed from its middle. `cuts` counts further cases. Use "
                 "smaller pieces, or a model with a larger window.",
             )
 
@@ -345,6 +345,5 @@ def _check_options(options: Iterable[str]) -> None:
     texts = [option.strip() for option in options]
     if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
         raise InvalidParameter(
-            f"options must be 2 or more different texts, none of them blank; got "
-            f"{list(options)!r}."
+            f"options must be at least 2 different non-blank strings; got {list(options)!r}."
         )

@@ -108,9 +108,8 @@ def _checked(decoded: Decoded, name: str) -> Decoded:
 
 def _no_text(name: str) -> InvalidDocument:
     return InvalidDocument(
-        f"{name!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain "
-        "text first, or give a PDF its suffix .pdf. Word files, slides and spreadsheets are read "
-        "by docling or Unstructured: see the page on loaders."
+        f"{name!r} does not hold text (NUL bytes or PDF). Give the file the suffix of its format, "
+        "such as .pdf or .docx, or convert it to Markdown, HTML or plain text first."
     )
 
 

@@ -64,7 +64,9 @@ MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 # Of code that people call documents: without a suffix, its comments look like headings.
 _CODE_NAMES = re.compile(
-    r"(?:docker|make|rake|gem|vagrant|jenkins|proc|pip)file\b.*", re.I
+    r"(?:.*[^a-z])?(?:docker|container|make|rake|gem|vagrant|jenkins|proc|pip|just|brew|caddy|snake"
+    r"|tilt)file\b.*|\..+",
+    re.I,
 )
 _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
 # XML of another kind: a declaration or document type, and no page behind it.
@@ -96,6 +98,7 @@ _RST_SIGN = re.compile(
     r"|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$",
     re.MULTILINE,
 )
+_HEADING_BEHIND_BLANK = re.compile(r"(?:\A|\n[ \t]*\n)#{1,6}[ \t]+\S")
 _CODE_FENCE = re.compile(r"^(`{3,}).*?(?:^\1`*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _ATX_MARK = re.compile(r"(#{1,6})[ \t]+\S")
 _SAMPLE = 200_000  # characters looked at to tell the format
@@ -110,19 +113,20 @@ def read_text(
     meta: Mapping[str, Any] | None = None,
     drop_navigation: bool = True,
 ) -> Document:
-    """Make a document of a string.
+    """Create a document from a string.
 
     Args:
-        text: Markdown and plain text are taken as they are, but for the base64 of embedded files,
-            of which `data:image/png` stays (`meta["embedded_files"]` counts them); HTML is rendered
-            to its visible text once. Offsets refer to that text, `layout.source_map` leads back.
+        text: Markdown and plain text stay unchanged, except that the base64 data of embedded files
+            is shortened to its type, such as `data:image/png` (`meta["embedded_files"]` counts
+            them). HTML is rendered to its visible text once; offsets refer to that text, and
+            `layout.source_map` maps them to the markup.
         format: "markdown", "html", "text", the name of another format
-            (`structrag.reading.formats`), or "auto" to look at the text.
-        id: Identity in an index; default `meta["source"]`, else derived from the text.
+            (`structrag.reading.formats`), or "auto" to detect it from the text.
+        id: The identity in an index; default `meta["source"]`, else derived from the text.
         title: Default: the front matter's title, HTML's `<title>`, the only level-1 heading when it
             comes first, the stem of `meta["source"]`, else empty.
         meta: JSON values that travel with every chunk's hits.
-        drop_navigation: HTML only: leave out `nav` and elements whose `role` is navigation.
+        drop_navigation: For HTML: leave out `nav` elements and elements with the role navigation.
 
     Raises:
         InvalidParameter: `format` is unknown or `text` is not a string.
@@ -141,7 +145,7 @@ def read_text(
         return Document(text, id, title, chosen, meta)
     if registered and not registered.is_text:
         raise InvalidParameter(
-            f"format must be one of text; {format!r} is one of binary files. Read the file with "
+            f"format must be a text format; {format!r} is binary. Read the file with "
             "structrag.read_file(path)."
         )
     if registered:
@@ -189,36 +193,36 @@ def read_file(
 ) -> Document:
     """Read one file into a document.
 
-    Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page itself
-    declares (`<meta charset>`), or as Windows-1252. What cannot be decoded becomes U+FFFD, and
-    `meta["undecodable"]` counts it. `format_of_file` tells the format. `id`, `title`,
-    `meta` and `drop_navigation` are as in `read_text`.
+    Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page declares
+    (`<meta charset>`), or as Windows-1252. Undecodable bytes become U+FFFD, and
+    `meta["undecodable"]` counts them. `format_of_file` detects the format. `id`, `title`, `meta`
+    and `drop_navigation` are as in `read_text`.
 
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
-    `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
+    `password` opens an encrypted one, and `reader` chooses the reader: "layout" (the default),
     "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). `images_to` is a
     folder for the pictures of a PDF as PNG files, which its image blocks then name. A file of
     another format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...)
-    becomes Markdown as well, or stays as it is where its markup is text.
+    becomes Markdown as well, or stays unchanged if its markup is text.
 
-    A file can be made to crash its reader or to fill the memory. `isolated` reads a PDF, or one
-    that becomes Markdown, in a process of its own, with limits of memory and time, so that such a
-    file is an InvalidDocument: True for those of `Isolation()`, or an `Isolation`. Of the readers
-    of PDF it is for "layout".
+    A malicious file can crash its reader or exhaust the memory. `isolated` reads a PDF, or another
+    file that becomes Markdown, in a separate process with limits on memory and time, so that such a
+    file raises InvalidDocument. Pass True for the limits of `Isolation()`, or an `Isolation`. Among
+    the PDF readers it works with "layout" only.
 
-    A long PDF or page of HTML without any heading is warned of.
+    A long PDF or HTML page without headings causes a warning.
 
-    Only regular files are read, also at the end of a link. `max_bytes` is the largest size; None:
-    any.
+    Only regular files are read, directly or through a link. `max_bytes` is the largest size; None:
+    no limit.
 
     Raises:
         InvalidDocument: the path does not exist, is a folder, a pipe or a device, is larger than
             `max_bytes`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
             encrypted, damaged or without pages.
-        InvalidParameter: `path` is none, `max_bytes` is below 1, `format` or `reader` is
-            unknown, or `format` is another than "auto" or "markdown" for a PDF.
-        MissingExtra: a PDF, and pypdfium2 is not installed.
+        InvalidParameter: `path` is not a path, `max_bytes` is below 1, `format` or `reader` is
+            unknown, or `format` is not "auto" or "markdown" for a PDF.
+        MissingExtra: the file is a PDF, and pypdfium2 is not installed.
     """
     # It parses, which reading otherwise need not.
     from structrag.reading.flat import warn_if_flat
@@ -270,14 +274,14 @@ def find_files(
 ) -> Iterator[Path]:
     """The readable files under a folder, or the one file itself.
 
-    They are sorted; hidden ones are left out, and so is what is no regular file (a pipe, a device).
-    A link that leads out of the folder is left out with a warning, so that whoever fills the folder
-    cannot have other files read; `follow_links` takes such files too. Links to folders are never
-    followed. A folder that cannot be listed is left out with a warning. Instead of warnings
-    `left_out` is called with each such link or folder, and a sentence.
+    They are sorted. Hidden files are skipped, and so is anything that is not a regular file (a
+    pipe, a device). A link to a file outside the folder is skipped with a warning, so that an
+    untrusted folder cannot expose other files; `follow_links` accepts such links. Links to folders
+    are never followed. A folder that cannot be listed is skipped with a warning. If `left_out` is
+    given, it is called with each skipped link or folder and a sentence, instead of a warning.
 
     Raises:
-        InvalidDocument: nothing is there, or the path cannot be looked at (it is too long).
+        InvalidDocument: the path does not exist or cannot be examined (it is too long).
         InvalidParameter: `path` is none.
     """
     path = path_of(path)
@@ -312,8 +316,8 @@ def find_files(
         ):
             report(
                 file,
-                f"{shown(file)} is a link to a file outside of the folder and was left out; name "
-                "the file itself to read it, or give follow_links=True.",
+                f"{shown(file)} is a link to a file outside the folder and was skipped. Name the "
+                "file itself to read it, or pass follow_links=True.",
             )
             continue
         yield file
@@ -358,7 +362,7 @@ def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[
 
     def told(error: OSError) -> None:
         place = Path(str(error.filename))
-        report(place, f"The folder {shown(place)} was left out: {error.strerror}.")
+        report(place, f"The folder {shown(place)} was skipped: {error.strerror}.")
 
     for place, folders, files in os.walk(folder, onerror=told):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -407,7 +411,8 @@ def format_of_file(name: str, text: str) -> str:
         'python'
 
     Markdown and HTML are believed by their suffixes. A text file is Markdown where it has headings
-    as Markdown has them: two or more, each between blank lines. A file of another suffix may be
+    as Markdown has them: two or more, each between blank lines; so is one of reStructuredText
+    without its own. A file of another suffix may be
     code, whose comments look like headings: it is text unless it is a page or such Markdown with
     headings of two levels. What comes from a PDF, an Office file or an address, and what has no
     suffix, is detected from the text alone.
@@ -417,8 +422,11 @@ def format_of_file(name: str, text: str) -> str:
     if known in ("markdown", "html"):
         return known
     registered = by_suffix(suffix)
+    sample = text[:_SAMPLE]
     if registered and registered.is_markup:
-        return "html" if _starts_like_html(text[:_SAMPLE]) else registered.name
+        if registered.name == "rst" and _has_free_headings(sample, True):
+            return "rst" if _RST_SIGN.search(sample) else "markdown"
+        return "html" if _starts_like_html(sample) else registered.name
     is_code_name = bool(_CODE_NAMES.fullmatch(Path(name).name))
     by_others = (
         suffix == PDF_SUFFIX
@@ -428,10 +436,19 @@ def format_of_file(name: str, text: str) -> str:
     )
     if not known and (by_others or not (suffix or is_code_name)):
         return detect_format(text)
-    sample = text[:_SAMPLE]
     if not known and _starts_like_html(sample):
         return "html"
-    return "markdown" if _has_free_headings(sample, bool(known)) else "text"
+    is_markdown = _has_free_headings(sample, bool(known)) or (
+        bool(known) and _has_other_signs(sample)
+    )
+    return "markdown" if is_markdown else "text"
+
+
+def _has_other_signs(text: str) -> bool:
+    """Whether there are headings behind blank lines, and a fence or a link as well."""
+    bare = _CODE_FENCE.sub("```", text)
+    headings = zip(range(2), _HEADING_BEHIND_BLANK.finditer(bare), strict=False)
+    return len(list(headings)) == 2 and ("```" in bare or "](" in bare)
 
 
 def _has_free_headings(text: str, one_level: bool) -> bool:

@@ -10,12 +10,12 @@ from structrag.records import Document
 LONG = 8_000  # characters, about three pages; less may well have no heading
 
 _READ_HERE = (
-    "If it has headings, read it with reader='docling', or have HiQAFormatter write its Markdown "
+    "If it has headings, read it with reader='docling', or let HiQAFormatter write its Markdown "
     "with a language model."
 )
 MARKED_NOWHERE = (
-    "None is marked in it; HiQAFormatter with a language model may see some in its "
-    "text."
+    "It marks no headings; HiQAFormatter with a language model may recognise some in "
+    "its text."
 )
 READ_ELSEWHERE = (
     "Many loaders drop headings: load the file with StructragLoader (LangChain), StructragReader "

@@ -72,14 +72,15 @@ def register_format(format: Format) -> None:
     """
     if format.name in (*BUILT_IN, "auto", "pdf"):
         raise InvalidParameter(
-            f"name must not be that of a format built in; got {format.name!r}. Choose another."
+            f"name must not be the name of a built-in format; got {format.name!r}. Choose another."
         )
     for other in _FORMATS.values():
         shared = set(other.suffixes) & set(format.suffixes)
         if other.name != format.name and shared:
             raise InvalidParameter(
-                f"suffixes must not be those of another format; {min(shared)!r} is of "
-                f"{other.name!r}. Give other suffixes, or register under the name {other.name!r}."
+                f"suffixes must not belong to another format; {min(shared)!r} is of "
+                f"{other.name!r}. Choose other suffixes, or register under the name "
+                f"{other.name!r}."
             )
     _FORMATS[format.name] = format
 

@@ -276,7 +276,10 @@ def _is_underlined(content: str, lines: str) -> bool:
     underline = lines.strip().rpartition("\n")[2].strip()
     if len(underline) > 3 and abs(len(underline) - len(content)) < 3:
         return True
-    return len(content.split()) <= _TITLE_WORDS and content[-1:] not in ".,;:!"
+    return (
+        len(content.split()) <= _TITLE_WORDS
+        and content[-1:] not in ".,;:!。，；：！、।؟۔"
+    )
 
 
 def _with_html_headings(

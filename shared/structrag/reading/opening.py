@@ -42,6 +42,15 @@ def check_reader(reader: Any) -> None:
         check_choice("reader", reader, PDF_READERS)
 
 
+def check_images_to(images_to: Any, reader: Any) -> None:
+    """Refuse a folder for pictures unless the reader of PDF files is ours."""
+    if images_to is not None and reader != "layout":
+        raise InvalidParameter(
+            "images_to is for the reader 'layout'; leave it out, or write the pictures in a reader "
+            "of your own."
+        )
+
+
 def shown(path: Path) -> str:
     """A path as errors quote it. An over-long one is shortened."""
     name = str(path)
@@ -64,12 +73,12 @@ def check_file(path: Path, max_bytes: int | None = None) -> None:
         raise unreadable(path, error) from error
     if stat.S_ISDIR(status.st_mode):
         raise InvalidDocument(
-            f"Cannot read {shown(path)}: is a folder; use structrag.find_files(path)."
+            f"Cannot read {shown(path)}: it is a folder. Use structrag.find_files(path)."
         )
     # Reading a pipe waits for a writer, reading some devices never ends.
     if not stat.S_ISREG(status.st_mode):
         raise InvalidDocument(
-            f"Cannot read {shown(path)}: it is a pipe, a device or a socket, and no regular file."
+            f"Cannot read {shown(path)}: it is a pipe, a device or a socket, not a regular file."
         )
     if max_bytes is not None and status.st_size > max_bytes:
         raise _too_large(path, f"{status.st_size:,}", max_bytes)
@@ -97,7 +106,7 @@ def file_bytes(path: Path, max_bytes: int | None = None) -> bytes:
 def _too_large(path: Path, size: str, max_bytes: int) -> InvalidDocument:
     return InvalidDocument(
         f"{shown(path)} has {size} bytes, and max_bytes allows {max_bytes:,}. Split the file, or "
-        "give read_file a higher max_bytes."
+        "pass a higher max_bytes to read_file."
     )
 
 

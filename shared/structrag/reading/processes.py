@@ -73,8 +73,8 @@ def asked(
     """
     if not sys.executable:
         raise InvalidParameter(
-            "isolated needs a Python interpreter of its own, and sys.executable names none here. "
-            "Read with isolated=False."
+            "isolated needs a Python interpreter, and sys.executable names none here. Read with "
+            "isolated=False."
         )
     whole = {
         **request,
@@ -101,8 +101,8 @@ def asked(
     except ValueError:
         memory = "" if limits.max_memory is None else f" of {limits.max_memory:,} bytes"
         raise InvalidDocument(
-            f"{name} cannot be read: the process that read it ended by {_ending(process)}. The "
-            f"file is damaged, or needs more than the memory{memory} that it may have. {advice}"
+            f"{name} cannot be read: the process that read it ended with {_ending(process)}. The "
+            f"file is damaged, or needs more memory than the limit{memory}. {advice}"
         ) from None
     if "error" in reply:
         raise getattr(errors, reply["error"])(reply["message"])

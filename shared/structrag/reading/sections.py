@@ -31,16 +31,14 @@ def check_document(value: object) -> None:
 
 
 def parse(document: Document, *, plain_headings: bool = True) -> Outline:
-    """The section tree of a document, by its format.
-
-    `plain_headings=False` takes plain text as it comes: one root section, no guessed headings. An
-    empty document has only the root. Headings numbered `1`, `1.2` but written at one level are
-    nested by their numbers (foundation, section 2.5). The outlines of the last 256 documents are
-    remembered: the same object is not parsed twice, and its blocks are found once.
+    """The section tree of a document, by its format. With `plain_headings=False`, plain text has
+    one root section and no guessed headings. An empty document has only the root. Headings numbered
+    `1`, `1.2` but written at one level are nested by their numbers. The outlines of the last 256
+    documents are cached, so the same object is not parsed twice.
 
     Raises:
-        InvalidParameter: it is no Document, or says `format="html"` but was not read by `read_text`
-            or `read_file`.
+        InvalidParameter: it is not a Document, or has `format="html"` but does not come from
+            `read_text` or `read_file`.
     """
     check_document(document)
     guessed = plain_headings or document.format != "text"
@@ -59,7 +57,7 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         if document.layout is None:
             raise InvalidParameter(
                 "Document.format is 'html' but the document has no layout; a Document holds "
-                "visible text, so make it with structrag.read_text(html, format='html') or "
+                "visible text, so create it with structrag.read_text(html, format='html') or "
                 "structrag.read_file(path)."
             )
         from structrag.reading.html.reader import html_blocks_between

@@ -47,18 +47,18 @@ class ReadOptions:
         >>> [chunk.text for chunk in splitter.split(document)]
         ['# A\\n\\na\\n\\n']
 
-    Every splitter takes these settings by their own names, and is a `ReadOptions` itself.
+    Every splitter accepts these settings by the same names, and is a `ReadOptions` itself.
 
     Attributes:
-        exclude_titles: Titles (any case) of sections left out with everything below them.
-        plain_headings: Whether headings are looked for in plain text.
+        exclude_titles: Titles (any case) of sections to leave out with everything below them.
+        plain_headings: Whether to look for headings in plain text.
         counter: Token counter, `str -> int`.
-        language: Of the text, an English name such as "german".
+        language: The language of the text, by its English name, such as "german".
         sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
 
     Raises:
-        InvalidParameter: `exclude_titles` is one string, or holds something else than strings; a
-            function is none; the counter returns no number.
+        InvalidParameter: `exclude_titles` is a single string or does not hold strings; an argument
+            is not a function; the counter does not return a number.
     """
 
     exclude_titles: Sequence[str] = ()
@@ -85,7 +85,7 @@ class ReadOptions:
             )
 
     def options(self) -> dict[str, Any]:
-        """The settings by their own names, as keywords of a splitter."""
+        """The settings as keyword arguments for a splitter."""
         return {field.name: getattr(self, field.name) for field in fields(ReadOptions)}
 
     def outline(self, document: Document) -> Outline:
@@ -93,5 +93,5 @@ class ReadOptions:
         return parse(document, plain_headings=self.plain_headings)
 
     def cutter(self) -> Cutter:
-        """What cuts a long text, by these tokens and sentences."""
+        """The cutter of long texts, by these tokens and sentences."""
         return Cutter(self.counter, self.language, self.sentence_splitter)

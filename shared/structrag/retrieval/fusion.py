@@ -127,7 +127,7 @@ def _finite(scores: ArrayLike) -> FloatArray:
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
         raise InvalidAnswer(
-            "scores must be finite to be normalised; got NaN or infinity. Leave such items out "
-            "before."
+            "scores must be finite to be normalised; got NaN or infinity. Remove such items "
+            "first."
         )
     return values

@@ -75,36 +75,37 @@ class MultiViewRetriever(Retriever):
         ('The blue pump leaks.', 1)
 
     Args:
-        index: What to search.
-        k: How many hits; preset "paper" also takes a fraction such as 1.5. The first hits do not
-            depend on k (up to 1,000).
+        index: The index to search.
+        k: The number of hits; preset "paper" also accepts a fraction such as 1.5. The first hits do
+            not depend on k (up to 1,000).
         preset: "default" returns exactly min(k, chunks) hits. "paper" joins the best k' of each
-            view, k' = 2k/3 rounded half up, so between k' and 3k' hits, by the dense route alone
-            unless `routes` says otherwise (its paper searches one route). Of a single view it takes
-            the best k, as the paper does of its baselines: of a fraction such as 1.5 one for half
-            of the questions and two for the other half, always the same for a question. The order
-            of the hits, which the paper leaves open, is by the sum of 1 / (60 + rank).
+            view, k' = 2k/3 rounded half up, so it returns between k' and 3k' hits, by the dense
+            route alone unless `routes` says otherwise (the paper searches one route). With a single
+            view it returns the best k, like the paper's baselines: for a fraction such as 1.5, one
+            hit for half of the questions and two for the other half, always the same for a
+            question. The paper does not define the order of the hits; here it is by the sum of 1 /
+            (60 + rank).
         routes: Some of "dense", "bm25", "tfidf" and a token encoder, such as `TransformersTokens`;
             default the first two (preset "paper": "dense"). "tfidf" is scikit-learn's, fitted to
-            what is searched. A token encoder is the route "tokens": late interaction as ColBERT's,
-            with the vectors of all tokens in memory, for some thousands of chunks.
-        views: Which of the index's views; default all.
-        fusion: "minmax" (scores brought to [0, 1] by route, then added; default) or "union" (the
-            best of each view joined; preset "paper").
+            the searched chunks. A token encoder adds the route "tokens": late interaction as in
+            ColBERT, with all token vectors in memory, for a few thousand chunks.
+        views: The views to search; default all.
+        fusion: "minmax" (scores of each route normalised to [0, 1], then added; default) or "union"
+            (the best of each view, joined; preset "paper").
         weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1
             each; for "minmax".
         order: "score", or "document" for reading order.
-        pool: Chunks that each route may bring, at least `k`. None: 1,000 of the index's own routes,
-            100 of a host's vector store, each view of which is one query.
+        pool: The number of candidates from each route, at least `k`. None: 1,000 from the index's
+            own routes, 100 from a host's vector store, where each view is one query.
 
-    A hit's score is from 0 to 1, which a chunk has that is first on every route; it is for one
-    question. A blank question has no hits. A hit's `routes` and `scores` are its ranks and scores
-    on the routes that found it, such as "dense:raw". Its `parts` are what each added to its score:
-    with "minmax" its score there brought to [0, 1], times the weight; with "union" 1 / (60 + rank)
-    in each view ("raw"); as shares of the best sum that there can be. They add up to the score. A
-    chunk that fills up to `k` and that no route found has none, and the score of the last one
-    found. `chunk.extras["views_hit"]` names the views that had the chunk among their first k (k'
-    for "union").
+    A hit's score is from 0 to 1; a chunk that is first on every route has 1. Scores cannot be
+    compared between questions. A blank question has no hits. A hit's `routes` and `scores` are its
+    ranks and scores on the routes that found it, such as "dense:raw". Its `parts` are the
+    contribution of each route to the score: with "minmax" the normalised score times the weight,
+    with "union" 1 / (60 + rank) in each view ("raw"), both as shares of the largest possible sum.
+    They add up to the score. A chunk that no route found and that only completes the `k` hits has
+    no parts, and the score of the last chunk found. `chunk.extras["views_hit"]` names the views
+    that ranked the chunk among their first k (k' for "union").
     """
 
     def __init__(
@@ -154,15 +155,15 @@ class MultiViewRetriever(Retriever):
         )
         if weights and self.fusion != "minmax":
             raise InvalidParameter(
-                "weights are for fusion 'minmax'; 'union' takes none. Leave weights out, or pass "
-                "fusion='minmax'."
+                "weights work only with fusion='minmax'; 'union' takes none. Leave weights out, "
+                "or pass fusion='minmax'."
             )
         self.weights: list[float] = _route_weights(weights or {}, self.routes)
 
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
+        """`search` as a flow."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
         reader = self.index.reader()
@@ -199,7 +200,7 @@ class MultiViewRetriever(Retriever):
         return self._hits(reader, chosen, fused, self._tops(fused, most, size))
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with the index's models and routes."""
+        """Run a flow with the index's models and routes."""
         return self.index.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:

@@ -23,21 +23,21 @@ class Retriever(Protocol):
         >>> best(MultiViewRetriever(index, routes=["bm25"]), "Which pump leaks?")
         'The blue pump leaks.'
 
-    `MultiViewRetriever`, `HiQARetriever`, `D3Retriever` and `TwoHop` are retrievers, and
-    `SelfAsk` and `TwoHop` take any. One of your own inherits from this class and has `flow`,
-    `run` and `arun`; `search` and `asearch` are made of these. Where it also has `result_flow`,
-    with the same parameters, the multi-hop parts take that: its steps give an object with `hits`
-    and `cost` (stage -> `StageCost`).
+    `MultiViewRetriever`, `HiQARetriever`, `D3Retriever` and `TwoHop` are retrievers, and `SelfAsk`
+    and `TwoHop` accept any retriever. To write your own, inherit from this class and define `flow`,
+    `run` and `arun`; `search` and `asearch` use them. If it also has `result_flow`, with the same
+    parameters, the multi-hop classes use that: it returns an object with `hits` and `cost` (stage
+    -> `StageCost`).
     """
 
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
+        """`search` as a flow."""
         ...
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with its models: its own, or of what uses it."""
+        """Run a flow with this retriever's models: its own flow, or that of an agent around it."""
         ...
 
     async def arun(self, flow: Flow[T]) -> T:
@@ -49,18 +49,18 @@ class Retriever(Protocol):
     ) -> list[Hit]:
         """The hits for a query, in the retriever's order.
 
-        Each has its rank by score.
+        Each hit has its rank by score.
 
         Args:
-            query: A blank one has no hits, except where the retriever fills up to `k`.
-            k: Most hits, a whole number from 1; None: the retriever's own. Evidence that a language
-                model names in `D3Retriever` is not limited.
+            query: The question. A blank one has no hits, unless the retriever always returns `k`.
+            k: The largest number of hits, a whole number from 1; None: the retriever's setting.
+                Evidence that a language model names in `D3Retriever` is not limited.
             where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
                 (`{"year": [2020, 2021]}`), or a function of a document's metadata.
 
         Raises:
-            InvalidParameter: the query is no string, `k` is not allowed, or no document has a key
-                of `where`.
+            InvalidParameter: the query is not a string, `k` is not allowed, or no document has a
+                key of `where`.
         """
         return self.run(self.flow(query, k, where=where))
 
@@ -75,7 +75,7 @@ def check_index(index: Any, kind: type) -> None:
     """Raise InvalidParameter for an index of another kind."""
     if not isinstance(index, kind):
         raise InvalidParameter(
-            f"index must be structrag's {kind.__name__}; got {type(index).__name__}."
+            f"index must be a structrag {kind.__name__}; got {type(index).__name__}."
         )
 
 

@@ -19,6 +19,13 @@ def running_totals(sizes: ArrayLike) -> IntArray:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
+def evenly(values: NDArray[Any], n: int) -> NDArray[Any]:
+    """At most `n` of some values, at even distances."""
+    places = np.linspace(0, len(values) - 1, min(n, len(values)))
+    chosen: NDArray[Any] = values[places.round().astype(np.int64)]
+    return chosen
+
+
 def text_bytes(text: str) -> NDArray[np.uint8]:
     """A text as an array to keep in a file."""
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)

@@ -144,9 +144,9 @@ def check_counter(counter: TokenCounter) -> TokenCounter:
     count = counter(_SAMPLE)
     if not isinstance(count, Real) or count < 0:
         raise InvalidParameter(
-            "counter must be a function from a string to its number of tokens; of "
-            f"{_SAMPLE!r} it returned {count!r}. Where it returns the tokens themselves, pass "
-            "lambda text: len(encode(text))."
+            f"counter must be a function from a string to its number of tokens; of {_SAMPLE!r} it "
+            f"returned {count!r}. If it returns the tokens themselves, pass lambda text: "
+            "len(encode(text))."
         )
     return counter
 
@@ -154,9 +154,9 @@ def check_counter(counter: TokenCounter) -> TokenCounter:
 def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:
     """A counter for a tiktoken encoding whose file is on this machine.
 
-    The file is looked for in `TIKTOKEN_CACHE_DIR`, else `DATA_GYM_CACHE_DIR`, else tiktoken's
-    folder for temporary files (as tiktoken does), then in an installed llama-index-core, which
-    carries cl100k_base and o200k_base.
+    It looks for the file in `TIKTOKEN_CACHE_DIR`, else `DATA_GYM_CACHE_DIR`, else tiktoken's folder
+    for temporary files (as tiktoken does), then in an installed llama-index-core, which carries
+    cl100k_base and o200k_base.
 
     Raises InvalidParameter for an unknown encoding and for one that is not on disk (it is never
     downloaded); MissingExtra when tiktoken is not installed.
@@ -169,8 +169,8 @@ def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:
 def huggingface_counter(tokenizer: Any) -> TokenCounter:
     """A counter for a `transformers` tokenizer or a `tokenizers.Tokenizer`.
 
-    Truncation and padding that the tokenizer has switched on are ignored, and the caller's object
-    is not changed. Raises InvalidParameter for anything that cannot encode.
+    The tokenizer's own truncation and padding are ignored, and the caller's object is not changed.
+    Raises InvalidParameter for anything that cannot encode.
     """
     kind = type(tokenizer).__qualname__
     if hasattr(tokenizer, "to_str") and hasattr(tokenizer, "no_truncation"):
@@ -230,10 +230,9 @@ def _folder_of(name: str) -> Path:
         if hashlib.sha256(content).hexdigest() == _ENCODINGS[name]:
             return folder
     raise InvalidParameter(
-        f"encoding {name!r} is not on this machine, and nothing is downloaded here. "
-        "Install llama-index-core, which brings cl100k_base and o200k_base, or take another "
-        f"counter; or save {url} as {file_name!r} in the folder named by "
-        f"{_FOLDER_VARIABLE}."
+        f"encoding {name!r} is not on this machine, and nothing is downloaded here. Install "
+        "llama-index-core, which brings cl100k_base and o200k_base, or use another counter; or "
+        f"save {url} as {file_name!r} in the folder named by {_FOLDER_VARIABLE}."
     )
 
 

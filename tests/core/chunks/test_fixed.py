@@ -47,7 +47,7 @@ def test_a_character_above_the_limit_is_a_chunk_by_itself() -> None:
 
 def test_titles_are_left_out_within_sections_only() -> None:
     with pytest.raises(
-        InvalidParameter, match="exclude_titles must be empty where within_sect"
+        InvalidParameter, match="exclude_titles must be empty when within_sect"
     ):
         FixedSplitter(exclude_titles=["Two"])
     splitter = FixedSplitter(within_sections=True, exclude_titles=["Two"])

@@ -46,7 +46,7 @@ def test_a_group_has_256_items_or_as_many_thousands_of_characters(
 
 
 def test_a_splitter_must_say_how_it_splits() -> None:
-    with pytest.raises(TypeError, match="must define explain_steps"):
+    with pytest.raises(TypeError, match="must define explain_flow"):
         ReadingSplitter().split(DOCUMENTS[0])
 
 

@@ -45,7 +45,7 @@ def test_files_are_indexed_and_searched(
     code, out, _ = run(capsys, "search", *question)
     assert (code, json.loads(out)["document"]) == (0, str(tmp_path / "valve.md"))
     code, _, err = run(capsys, "search", tmp_path, *question)
-    assert (code, "Leave the files out" in err) == (2, True)
+    assert (code, "Name no files" in err) == (2, True)
 
 
 def test_what_an_engine_holds_is_served(
@@ -67,5 +67,7 @@ def test_what_an_engine_holds_is_served(
     assert (passage["document"], passage["path"]) == ("pump.md", ["The pump"])
     assert library.contents()["total"] == 1
     assert "cleaned weekly" in library.read("pump.md", 1, 100)["text"]
-    with pytest.raises(InvalidParameter, match="document must be one of this folder's"):
+    with pytest.raises(
+        InvalidParameter, match="document must be the name of a document"
+    ):
         library.read("other.md", 0, 100)

@@ -54,7 +54,9 @@ def test_a_report_is_printed_and_files_are_written(
     )
     assert "3 questions are few" in out
     assert (
-        "Difference to content_aware\n─" in out and "holds 0" in out and "| " not in out
+        "Difference to content_aware\n─" in out
+        and "contains 0" in out
+        and "| " not in out
     )
     assert "eval.md, eval.json, eval.png" in err
     written = (output / "eval.md").read_text(encoding="utf-8")
@@ -147,7 +149,7 @@ def test_json_and_markdown_exclude_each_other(
     code, _, err = run(
         capsys, "eval", manual, "--questions", questions, "--json", "--markdown"
     )
-    assert code == 2 and "--json and --markdown exclude each other" in err
+    assert code == 2 and "--json and --markdown cannot be combined" in err
 
 
 def test_one_method_has_no_difference(
@@ -188,7 +190,7 @@ def test_mistakes_in_the_settings(
     assert code == 2 and "There is no file or folder" in err
     manual.write_text(" \n")
     code, _, err = run(capsys, "eval", manual, "--questions", questions)
-    assert code == 2 and "give at least one document that holds text" in err
+    assert code == 2 and "pass at least one document with text" in err
 
 
 def evaluation_of(count: int, *names: str) -> Evaluation:

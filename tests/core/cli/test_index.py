@@ -104,7 +104,7 @@ def test_a_model_that_fails_names_the_files(
     assert (code, out) == (2, "")
     assert "ConnectionError: no server" in err and "Traceback" not in err
     assert f"{str(manuals / 'a.md')!r} and 3 more files" in err
-    assert "begin the same ingestion again" in err
+    assert "run the same ingestion again" in err
     (manuals / "a.md").write_text("# It\n\nIs REFUSED.")
     code, _, err = run(capsys, *arguments)
     assert (code, "3 documents added" in err, "1 left out" in err) == (0, True, True)
@@ -120,7 +120,7 @@ def test_another_embedder(
     arguments = ("index", manuals, "--store", store, "--workers", 1)
     assert run(capsys, *arguments)[0] == 0
     code, _, err = run(capsys, *arguments, "--embedder", "another")
-    assert (code, "--embedder must be what the index" in err) == (2, True)
+    assert (code, "--embedder must match the index" in err) == (2, True)
 
 
 @examples

@@ -107,16 +107,20 @@ def test_an_index_keeps_to_its_settings(
     code, _, err = run(capsys, "search", folder, *index, "--max-tokens", 100)
     assert (
         code == 2
-        and "--max-tokens must be what the index in" in err
+        and "--max-tokens must match the index in" in err
         and "300; got 100" in err
     )
     code, _, err = run(capsys, "search", folder, *index, "--embedder", "other")
-    assert code == 2 and "--embedder must be what" in err and "none; got other" in err
+    assert (
+        code == 2
+        and "--embedder must match the index" in err
+        and "none; got other" in err
+    )
     file = tmp_path / "index" / "multiview.json"
     for content, why in (
         (
             file.read_text().replace('"version": 1', '"version": 9'),
-            "made by another release",
+            "another release made it",
         ),
         ("[]", "multiview.json is damaged"),
     ):
@@ -172,7 +176,7 @@ def test_nothing_is_written_for_an_index_in_memory(
     assert index.update([folder]).added == 2
     assert index.search("drips", 1)[0].chunk.doc_id == str(folder / "tap.md")
     assert [path.name for path in folder.parent.iterdir()] == ["files"]
-    with pytest.raises(InvalidParameter, match="A folder is needed"):
+    with pytest.raises(InvalidParameter, match="needs a folder"):
         index.fill([folder])
 
 
@@ -226,7 +230,7 @@ def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
     for file in folder.iterdir():
         file.write_bytes(b"\0\1\2")
     place = folder.parent / "index"
-    with pytest.raises(InvalidDocument, match="None of 2 files in"):
+    with pytest.raises(InvalidDocument, match="None of the files in"):
         IndexFolder(place).update([folder])
     assert not (place / "evidence").exists()
 

@@ -21,7 +21,7 @@ def test_nothing_to_serve_is_an_error(
 ) -> None:
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     code, err = run(capsys, "mcp", tmp_path)
-    assert code == 2 and "There is no file to read" in err
+    assert code == 2 and "There is no readable file" in err
 
 
 def test_the_extra_is_named(

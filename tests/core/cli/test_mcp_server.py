@@ -152,15 +152,15 @@ async def test_long_lists_come_in_parts(folder: Path) -> None:
 async def test_mistakes_are_said_and_nothing_else_is_read(folder: Path) -> None:
     async with connected(folder) as client:
         for name in ("../secret.md", str(folder.parent / "secret.md"), "none.md"):
-            assert "document must be one of" in await refused(
+            assert "document must be the name of" in await refused(
                 client, "read_section", document=name
             )
         assert "0 to 3" in await refused(
             client, "read_section", document="pump.md", section=9
         )
         for tool in ("evidence", "search"):
-            assert "got blanks" in await refused(client, tool, query=" ")
-            assert "got blanks" in await refused(client, tool, question=" ")
+            assert "got only blanks" in await refused(client, tool, query=" ")
+            assert "got only blanks" in await refused(client, tool, question=" ")
         assert "max_tokens" in await refused(
             client, "evidence", query="x", max_tokens=0
         )

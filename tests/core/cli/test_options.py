@@ -74,7 +74,7 @@ def test_that_nothing_was_read_is_an_error(
         (tmp_path / name).write_text("x")
     code, out, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
     assert code == 2 and not out
-    sentence = f"There is no file to read in {str(tmp_path)!r} (2 .doc, "
+    sentence = f"There is no readable file in {str(tmp_path)!r} (2 .doc, "
     assert (
         sentence in err
         and "1 .dat" in err
@@ -83,7 +83,7 @@ def test_that_nothing_was_read_is_an_error(
     )
     (tmp_path / "d.md").write_bytes(b"\0\1")
     code, _, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
-    assert code == 2 and "left out: " in err and "None of 1 file in" in err
+    assert code == 2 and "left out: " in err and "None of the files in" in err
 
 
 def test_files_of_other_kinds_are_counted(
@@ -96,7 +96,7 @@ def test_files_of_other_kinds_are_counted(
     code, _, err = run(capsys, "search", manual.parent, "-q", "dry")
     assert (
         code == 0
-        and "left out: 2 .doc, 1 .a, 1 .b, 1 .d, 1 .e, 3 others (of formats" in err
+        and "left out: 2 .doc, 1 .a, 1 .b, 1 .d, 1 .e, 3 others (unsupported" in err
     )
     assert "left out" not in run(capsys, "search", manual, "-q", "dry")[2]
 
@@ -156,7 +156,7 @@ def test_numbers_are_whole_and_from_one(
 @examples
 def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
     options.check_one_form(as_json, markdown)
-    with pytest.raises(InvalidParameter, match="exclude each other"):
+    with pytest.raises(InvalidParameter, match="cannot be combined"):
         options.check_one_form(True, True)
 
 

@@ -33,7 +33,7 @@ def test_a_warning_is_one_line(
         main(["search", str(folder), "-q", "water"])
     lines = capsys.readouterr().err.splitlines()
     assert not stop.value.code
-    assert lines[0].startswith("structrag: ") and "outside of the folder" in lines[0]
+    assert lines[0].startswith("structrag: ") and "outside the folder" in lines[0]
     assert len(lines) == 2  # the other is the report
 
 

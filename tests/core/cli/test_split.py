@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_running import MANUAL, run
+from pdf_making import made, pictured
 
 from structrag import read_file
 
@@ -70,7 +71,7 @@ def test_split_says_where_there_is_nothing_to_draw(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:
     code, _, err = run(capsys, "split", manual, "--plot", manual.parent / "x.png")
-    assert code == 2 and "--plot is for --method idms or pic" in err
+    assert code == 2 and "--plot works with --method idms or pic" in err
     (manual.parent / "empty.md").write_text("")
     code, _, err = run(
         capsys,
@@ -89,7 +90,7 @@ def test_a_file_without_text_has_no_chunk_and_that_is_said_aside(
 ) -> None:
     (tmp_path / "empty.md").write_text("")
     code, out, err = run(capsys, "split", tmp_path / "empty.md")
-    assert (code, out) == (0, "") and "holds no text, so it has no chunk." in err
+    assert (code, out) == (0, "") and "holds no text, so it has no chunks." in err
 
 
 def test_chunks_are_numbered_from_one_with_their_places(
@@ -104,3 +105,14 @@ def test_chunks_are_numbered_from_one_with_their_places(
     assert heads[0].startswith("── 1  Pump  [0:") and "about " in heads[0]
     _, out, _ = run(capsys, "split", manual, "--method", "idms", "--max-tokens", 12)
     assert "(begins under" not in out
+
+
+def test_split_writes_the_pictures_of_a_pdf(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2")
+    (tmp_path / "pump.pdf").write_bytes(made(pictured))
+    pictures = tmp_path / "pictures"
+    _, out, _ = run(capsys, "split", tmp_path / "pump.pdf", "--images-to", pictures)
+    (picture,) = pictures.iterdir()
+    assert f"]({picture})" in out

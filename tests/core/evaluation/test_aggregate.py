@@ -68,7 +68,7 @@ def test_bootstrap_is_near_the_normal_interval_and_repeats() -> None:
         ),
         (
             lambda: paired_bootstrap([1.0], [1.0], confidence=1.0),
-            "confidence must be between 0 and 1",
+            "confidence must be above 0 and below 1",
         ),
     ],
 )
@@ -99,7 +99,9 @@ def test_by_default_the_middle_95_of_1000_means_are_taken() -> None:
 
 @pytest.mark.parametrize("confidence", [-0.5, 0, 1, 1.5])
 def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
-    with pytest.raises(InvalidParameter, match="confidence must be between 0 and 1"):
+    with pytest.raises(
+        InvalidParameter, match="confidence must be above 0 and below 1"
+    ):
         paired_bootstrap([1.0], [0.5], confidence=confidence)
     assert paired_bootstrap([1.0], [0.5], confidence=0.001).low == 0.5
 

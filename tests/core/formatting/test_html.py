@@ -51,7 +51,7 @@ def test_html_tables_lists_and_code() -> None:
     draft = markdown_of_html(read_text(page, format="html"))
     assert draft.text == expected
     assert [h.title for h in markdown_headings(draft.text)] == ["A & *b* #"]
-    with pytest.raises(InvalidParameter, match="no layout"):
+    with pytest.raises(InvalidParameter, match="without a layout"):
         markdown_of_html(Document("x", format="html"))
 
 
@@ -70,7 +70,9 @@ def table_of(text: str) -> Document:
 def test_rows_of_several_lengths_have_a_header_of_the_longest() -> None:
     draft = markdown_of_html(table_of("| a |\n| b | c |"))
     assert draft.text == "|  |  |\n| --- | --- |\n| a |\n| b | c |\n"
-    assert draft.uncertain[0].startswith("The rows of the table beginning '| a |'")
+    assert draft.uncertain[0].startswith(
+        "The rows of the table that begins with '| a |'"
+    )
 
 
 def test_a_table_is_made_of_lines_between_bars_alone() -> None:

@@ -64,7 +64,9 @@ def test_two_writers_of_one_folder_lose_nothing_unsaid(
     assert there == ["d0", "d1", "d12"]
     for outdated in (early, first, third):
         for _ in range(2):  # nor does a second try
-            with pytest.raises(SaveFailed, match=r"changed by another.*Open it again"):
+            with pytest.raises(
+                SaveFailed, match=r"changed by another.*Open the index again"
+            ):
                 change(kind, outdated, path, delete=delete)
     assert opened(kind, path).document_ids == there
     change(kind, second, path)  # the one that is up to date goes on

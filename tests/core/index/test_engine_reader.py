@@ -306,7 +306,7 @@ def test_rows_are_in_document_order(stores: tuple[EngineStore, Store]) -> None:
     assert reader.chunks("d2") == own.chunks("d2")
     with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
         reader.rows_of("nowhere")
-    with pytest.raises(InvalidParameter, match="row must be that of a chunk"):
+    with pytest.raises(InvalidParameter, match="row must be the row of a chunk"):
         reader.chunk(0)  # a document's head
 
 

@@ -168,7 +168,7 @@ def test_a_place_may_name_a_tenant(place: str, parts: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("tenant", ["", "Acme", "a-b", "a/b", "x" * 65, "a?tenant=b"])
 def test_what_is_no_tenants_name_is_refused(tenant: str) -> None:
-    with pytest.raises(InvalidParameter, match="store must name a tenant by 1 to 64"):
+    with pytest.raises(InvalidParameter, match="store must name a tenant of 1 to 64"):
         tenant_of(f"corpus?tenant={tenant}")
 
 
@@ -187,7 +187,7 @@ def contents(store: Any) -> list[Any]:
 
 
 def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
-    with pytest.raises(NoIndex, match="There is no store of structrag"):
+    with pytest.raises(NoIndex, match="There is no structrag store"):
         open_store(address)
     store, own = opened(address, Store(VIEWS).settings, made="here"), small_store()
     for doc_id in own.document_ids:
@@ -210,7 +210,7 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
     assert contents(other) == contents(own) and other.config == {"made": "here"}
     with pytest.raises(InvalidParameter, match="got 'x'"):
         store.document("x")
-    with pytest.raises(InvalidParameter, match="must be those that the store at"):
+    with pytest.raises(InvalidParameter, match="must match the store at"):
         open_store(address, Store(["raw"]).settings)
 
 
@@ -275,7 +275,7 @@ def test_a_group_is_refused_whole(address: str) -> None:
     bad = entry("b", ["fig"])
     bad.vectors["raw"].matrix[0].append(1.0)  # type: ignore[index, union-attr]
     with pytest.raises(
-        InvalidAnswer, match="must have 3 dimensions like the store's; document"
+        InvalidAnswer, match="must have 3 dimensions, as in the store; document"
     ):
         store.put_all([entry("c", ["plum"]), bad])
     assert store.document_ids == ["a"]
@@ -373,7 +373,7 @@ def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
         open_store(f"{address}?tenant=other")
     for name in ("", "Acme", "a/b", "..", "x" * 65):
         with pytest.raises(
-            InvalidParameter, match="store must name a tenant by 1 to 64"
+            InvalidParameter, match="store must name a tenant of 1 to 64"
         ):
             open_store(f"{address}?tenant={name}", Store(VIEWS).settings)
 
@@ -424,7 +424,7 @@ def test_a_full_volume_is_a_sentence_and_what_was_finished_stays(address: str) -
     if then == "c":
         expected["c"] = ["plum"]
     else:  # Milvus Lite would lose it
-        assert "open it in a new one" in then
+        assert "open it in a new process" in then
     store.put(entry("d", ["pear"]))
     expected["d"] = ["pear"]
     store = opened(address)

@@ -127,7 +127,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
         "no values": (
             replace(good, vectors={"raw": Vectors([[], []], [0, 1])}),
             InvalidAnswer,
-            "vectors of view 'raw' have no values",
+            "vectors of view 'raw' are empty",
         ),
         "another level": (
             replace(good, levels={"parts": LevelEntry((), {}, {})}),
@@ -137,7 +137,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
         "dimension": (
             replace(good, vectors={"raw": Vectors([[1.0, 2.0]], [0])}),
             InvalidAnswer,
-            "must have 3 dimensions like the store's; document 'a' brings 2",
+            "must have 3 dimensions, as in the store; document 'a' brings 2",
         ),
     }
 
@@ -275,7 +275,7 @@ def test_a_setting_without_a_name_is_the_same_in_this_process_alone(
     )
     other = index_with(lambda text: len(text.split()))
     assert other.fingerprint(document(1)) != index.fingerprint(document(1))
-    with pytest.warns(UserWarning, match="has no name"):
+    with pytest.warns(UserWarning, match="without a name"):
         index.save(tmp_path / "index")
     again = Index.load(
         tmp_path / "index", embedder=HashEmbedder(), splitter=other.splitter

@@ -107,7 +107,7 @@ def test_a_document_that_fell_back_costs_what_is_missing() -> None:
         (
             IDMSSplitter(),
             ScriptedModel(lambda prompt: str(len(prompt) % 10)),
-            pytest.warns(UserWarning, match="read from ratings"),
+            pytest.warns(UserWarning, match="come from its ratings"),
         ),
         (HiQASplitter(), ScriptedModel("7"), nullcontext()),
     ],

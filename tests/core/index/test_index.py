@@ -149,7 +149,7 @@ def test_what_is_no_id_deletes_nothing(embedder: HashEmbedder, wrong: Any) -> No
     index = Index(embedder=embedder)
     index.add([document(1)])
     with pytest.raises(
-        InvalidParameter, match="doc_id must be the id of a document, or several"
+        InvalidParameter, match="doc_id must be a document id or a list of them"
     ):
         index.delete(wrong)
     assert index.document_ids == ["doc1"]
@@ -213,7 +213,7 @@ def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> Non
     index.runner.embedder = HashEmbedder(dimensions=8)
     with pytest.raises(
         InvalidAnswer,
-        match="must have 64 dimensions like the store's; document 'doc2' brings 8",
+        match="must have 64 dimensions, as in the store; document 'doc2' brings 8",
     ):
         index.add([document(2)])
     index.runner.embedder = embedder
@@ -448,7 +448,7 @@ def test_a_host_that_fails_leaves_no_document_half_in(method: str) -> None:
 def test_a_store_that_wants_vectors_needs_an_embedder() -> None:
     with pytest.raises(
         InvalidParameter,
-        match="embedder must be a model for a dense_store that wants vectors; got 'LSA",
+        match="embedder must be a model for a dense_store that takes vectors; got 'LSA",
     ):
         Index(dense_store=HostStore(wants_vectors=True))
 
@@ -608,7 +608,7 @@ def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(
     with pytest.warns(UserWarning, match="FunctionEmbedder, FunctionModel"):
         index.save(tmp_path / "index")
     assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
-    with pytest.raises(InvalidParameter, match="embedder cannot be checked"):
+    with pytest.raises(InvalidParameter, match="embedder cannot be verified"):
         Index.load(tmp_path / "index", embedder=lambda texts: embed(texts))
 
 
@@ -688,17 +688,17 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "embedder must be a model where an engine keeps the documents; got 'LSA"),
+        ({}, "embedder must be a model when an engine keeps the documents; got 'LSA"),
         (
             {
                 "embedder": HashEmbedder(),
                 "dense_store": HostStore(wants_vectors=False),
             },
-            "dense_store must be None where an engine keeps",
+            "dense_store must be None when an engine keeps",
         ),
         (
             {"embedder": HashEmbedder(), "preset": "paper"},
-            "lexical must be 'lucene' where an engine counts the terms; got 'okapi'",
+            "lexical must be 'lucene' when an engine counts the terms; got 'okapi'",
         ),
     ],
 )
@@ -756,7 +756,7 @@ def test_the_warning_of_a_nameless_setting_is_of_the_line_that_saves(
     tmp_path: Path,
 ) -> None:
     index = Index(embedder=HashEmbedder(), llm=lambda prompt: "x")
-    with pytest.warns(UserWarning, match="has no name") as caught:
+    with pytest.warns(UserWarning, match="without a name") as caught:
         index.save(tmp_path / "index")
     assert {warning.filename for warning in caught} == {__file__}
 
@@ -765,7 +765,7 @@ def test_an_index_is_loaded_from_its_path_alone(
     tmp_path: Path, embedder: HashEmbedder
 ) -> None:
     Index(embedder=embedder, views=["raw"]).save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="store must be left out of load"):
+    with pytest.raises(InvalidParameter, match="store cannot be passed to load"):
         Index.load(tmp_path / "index", embedder=embedder, store="elsewhere")
     loaded = Index.load(
         tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None

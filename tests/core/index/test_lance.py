@@ -172,11 +172,12 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
 def test_a_place_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(
-        InvalidParameter, match="store must be new, an empty folder or a store"
+        InvalidParameter,
+        match="store must be new, an empty folder or a structrag store",
     ):
         store_at(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    with pytest.raises(NoIndex, match="There is no store of structrag"):
+    with pytest.raises(NoIndex, match="There is no structrag store"):
         LanceStore.open(str(tmp_path))
     with pytest.raises(NoIndex):
         LanceStore.open(str(tmp_path / "new"))
@@ -185,7 +186,7 @@ def test_a_place_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None:
     store_at(tmp_path)
-    with pytest.raises(InvalidParameter, match="must be those that the store at"):
+    with pytest.raises(InvalidParameter, match="must match the store at"):
         LanceStore.open(str(tmp_path), Store(["raw"]).settings)
     database = lancedb.connect(tmp_path)
     database.open_table(CHUNKS).drop_columns(["record"])
@@ -257,9 +258,7 @@ def test_a_table_that_goes_away_is_one_sentence(
     if is_made_anew:
         assert LanceStore.open(str(tmp_path)).document_ids == ["z"]
     else:
-        with pytest.raises(
-            IndexDamaged, match="restore it from a copy, or build it again"
-        ):
+        with pytest.raises(IndexDamaged, match="restore it from a copy or rebuild it"):
             LanceStore.open(str(tmp_path))
 
 

@@ -214,7 +214,10 @@ def test_of_two_writers_on_a_server_the_overtaken_one_fails(proxy: FaultyProxy) 
     first = MilvusStore.open(f"http://{proxy.address}", SETTINGS)
     second = MilvusStore.open(f"http://{proxy.address}/default")
     first.put(entry("a", ["apple"]))
-    with pytest.raises(ModelFailed, match="Another process writes"), first._commit(1):
+    with (
+        pytest.raises(ModelFailed, match="Another process is writing"),
+        first._commit(1),
+    ):
         second.put(entry("b", ["fig", "plum"]))
     assert texts_of(first) == texts_of(second) == {"a": ["apple"], "b": ["fig", "plum"]}
     first.put(entry("c", ["pear"]))
@@ -248,15 +251,15 @@ def test_a_server_that_is_slow_or_down_is_a_sentence(
     store._database.seconds = 0.5
     proxy.answers_after = 3.0
     with pytest.raises(
-        TimedOut, match=r"gave no answer in 0\.5 seconds .*MILVUS_TIMEOUT"
+        TimedOut, match=r"did not answer within 0\.5 seconds .*MILVUS_TIMEOUT"
     ):
         store.put(entry("a", ["fig"]))
     proxy.answers_after, proxy.is_down = 0.0, True
     proxy.cut()
-    with pytest.raises(TimedOut, match="check that it runs and the address"):
+    with pytest.raises(TimedOut, match="Check its address"):
         store.put(entry("a", ["plum"]))
     monkeypatch.setenv("MILVUS_TIMEOUT", "0.5")
-    with pytest.raises(TimedOut, match="check that it runs and the address"):
+    with pytest.raises(TimedOut, match="Check its address"):
         MilvusStore.open(f"http://{proxy.address}")
     assert capfd.readouterr().err == ""  # no trace of others beside the sentence
     proxy.is_down, store._database.seconds = False, 60.0
@@ -324,11 +327,11 @@ def test_a_collection_that_changes_under_a_reader_is_a_sentence(
             lambda reader: reader.search_dense("raw", [1.0, 2.0, 3.0], 5)
         ],
     }
-    how = "was made anew" if is_made_anew else "is missing"
+    how = "was recreated" if is_made_anew else "is missing"
     for reader in (before, store.reader()):
         for use in uses[name]:
             with pytest.raises(
-                IndexDamaged, match=f"its collection {name} {how}. Open it again"
+                IndexDamaged, match=f"its collection {name} {how}. Open the store again"
             ):
                 use(reader)
     state = store._state()
@@ -347,7 +350,7 @@ def test_a_store_that_was_made_anew_takes_nothing_of_who_had_opened_the_other(
         store._database.call("drop_collection", name)
     other = MilvusStore.open(place, SETTINGS)
     other.put(entry("z", ["plum"]))
-    with pytest.raises(IndexDamaged, match="was made anew"):
+    with pytest.raises(IndexDamaged, match="was recreated"):
         store.put(entry("b", ["fig"]))
     assert texts_of(MilvusStore.open(place)) == {"z": ["plum"]}
 

@@ -73,7 +73,9 @@ def test_who_may_not_ask_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) ->
         1800, "auth check failure, please check the password"
     )
     monkeypatch.setattr(pymilvus, "MilvusClient", Client(refused))
-    with pytest.raises(ModelFailed, match=r"refuses who asks .*: set MILVUS_TOKEN"):
+    with pytest.raises(
+        ModelFailed, match=r"rejected the credentials .*Set MILVUS_TOKEN"
+    ):
         MilvusDatabase("http://milvus.example:19530")
     odd = pymilvus.MilvusException(99, "no such database: manuals")
     monkeypatch.setattr(pymilvus, "MilvusClient", Client(odd))

@@ -36,7 +36,7 @@ def test_a_folder_is_opened_or_begun(tmp_path: Path) -> None:
     assert opened.document_ids == small_store().document_ids and opened.config == {
         "b": 2
     }
-    with pytest.raises(InvalidParameter, match=r"views, dtype, .* must be those"):
+    with pytest.raises(InvalidParameter, match=r"views, dtype, .* must match"):
         open_store(tmp_path / "corpus", Store(["raw"]).settings)
 
 

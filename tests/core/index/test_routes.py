@@ -114,7 +114,7 @@ def test_a_document_is_forgotten_with_what_was_left_of_it() -> None:
     host.forget("unknown", store)
     assert len(held.calls) == 2  # there is nothing to delete
     held.fails = {"delete"}
-    with pytest.raises(ModelFailed, match=r"The document stays; call again\."):
+    with pytest.raises(ModelFailed, match=r"The document was kept; call again\."):
         host.forget("b", store)
     held.fails.clear()
     host.forget("b", store)

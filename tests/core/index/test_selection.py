@@ -140,6 +140,6 @@ def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
 )
 def test_what_meets_nothing_is_refused(value: Any) -> None:
     with pytest.raises(
-        InvalidParameter, match=r"must be a dict of values .* for 'year'"
+        InvalidParameter, match=r"must map keys of the metadata .* for 'year'"
     ):
         small_store().reader().select({"year": value})

@@ -213,26 +213,26 @@ def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
     path = saved(tmp_path)
     manifest = json.loads((path / "manifest.json").read_text())
     for version, remedy in (
-        (VERSION + 1, "Update structrag, or build"),
-        (VERSION - 1, "Build"),
+        (VERSION + 1, "Update structrag, or rebuild"),
+        (VERSION - 1, "Rebuild"),
     ):
         (path / "manifest.json").write_text(
             json.dumps({**manifest, "version": version})
         )
         with pytest.raises(
             IndexDamaged,
-            match=rf"format version {version}, this release reads {VERSION}\. {remedy}",
+            match=rf"format version {version}; this release reads {VERSION}\. {remedy}",
         ):
             Store.load(path)
-    for rule, remedy in ((None, "Build"), (RULE + 1, "Update structrag, or build")):
+    for rule, remedy in ((None, "Rebuild"), (RULE + 1, "Update structrag, or rebuild")):
         altered = json.loads(json.dumps(manifest))
         altered["store"]["tokenizer"] = {} if rule is None else {"rule": rule}
         altered["checksum"] = _checksum(altered)
         (path / "manifest.json").write_text(json.dumps(altered))
-        with pytest.raises(IndexDamaged, match=rf"terms by rule .*\. {remedy}"):
+        with pytest.raises(IndexDamaged, match=rf"tokenised by rule .*\. {remedy}"):
             Store.load(path)
     (path / "manifest.json").write_text(json.dumps({"format": "faiss"}))
-    with pytest.raises(IndexDamaged, match="not an index of structrag"):
+    with pytest.raises(IndexDamaged, match="not a structrag index"):
         read_manifest(path)
     (path / "manifest.json").write_text("{")
     with pytest.raises(IndexDamaged, match=r"manifest\.json is not readable"):

@@ -178,7 +178,7 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
         (lambda store: store.reader().chunk(-1), "row must be from 0 to 5; got -1"),
         (
             lambda store: store.document("z"),
-            "doc_id must be the id of a document that is in the index; got 'z'",
+            "doc_id must be the id of a document in the index; got 'z'",
         ),
         (lambda store: Store(()), "views must be one or more different names"),
         (lambda store: Store("raw"), "views must be one or more different names"),

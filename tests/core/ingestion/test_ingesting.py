@@ -188,9 +188,9 @@ def test_what_the_system_refuses_is_in_the_report(
     assert sorted(report.errors) == [link, secret]
     assert (
         report.errors[secret]
-        == f"The folder {secret!r} was left out: Permission denied."
+        == f"The folder {secret!r} was skipped: Permission denied."
     )
-    assert "is a link to a file outside of the folder" in report.errors[link]
+    assert "is a link to a file outside the folder" in report.errors[link]
     assert (seen[-1].errors, seen[-1].files, seen[-1].total) == (2, 2, 2)
     assert (
         json.loads((tmp_path / "index.ingested.json").read_text())["errors"]
@@ -357,7 +357,7 @@ def test_a_file_that_kills_or_raises_does_not_stop_the_others(tmp_path: Path) ->
     )
     assert sorted(report.errors) == [str(files[number]) for number in (1, 6)]
     assert (
-        "2 processes that prepared it ended, the last one by signal 9"
+        "2 processes died while they prepared it, the last one by signal 9"
         in report.errors[str(files[1])]
     )
     assert report.errors[str(files[6])] == "ZeroDivisionError: a fault of ours"
@@ -401,7 +401,7 @@ def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
         [str(files[3]), str(files[-1])],
     )
     assert (
-        "ValueError: not this text. The model takes other texts."
+        "ValueError: not this text. The model accepts other texts."
         in report.errors[str(files[3])]
     )
     files[3].write_text("# Good\n\nIt is taken.")
@@ -416,10 +416,10 @@ def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (makers.number, "make must give an EvidenceRetriever, an Index, .* got int"),
+        (makers.number, "make must return an EvidenceRetriever, an Index, .* got int"),
         (
             makers.raising,
-            "make must give a retriever; it raised OSError: no weights here",
+            "make must return a retriever; it raised OSError: no weights here",
         ),
         (lambda: None, "make must be something that pickle can send"),
     ],
@@ -435,7 +435,9 @@ def test_a_make_that_gives_no_retriever(
 
 def test_processes_that_never_get_ready(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
-    with pytest.raises(ModelFailed, match="3 processes in a row ended by signal 9"):
+    with pytest.raises(
+        ModelFailed, match="3 worker processes in a row ended by signal 9"
+    ):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.dying, workers=1)
 
 
@@ -449,7 +451,7 @@ def test_a_process_that_cannot_be_started(
 
     monkeypatch.setattr("subprocess.Popen", full)
     with pytest.raises(
-        ModelFailed, match=r"started: Cannot allocate memory\. Give fewer workers"
+        ModelFailed, match=r"started: Cannot allocate memory\. Use fewer workers"
     ):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
 
@@ -457,7 +459,7 @@ def test_a_process_that_cannot_be_started(
 def test_other_arguments(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     run = partial(ingest, tmp_path / "files", tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="embedding or make, not both"):
+    with pytest.raises(InvalidParameter, match="embedding and make cannot"):
         run("model", make=makers.index)
     with pytest.raises(InvalidParameter, match="progress must be a function"):
         run(make=makers.index, progress="bar")
@@ -470,7 +472,7 @@ def test_other_arguments(tmp_path: Path) -> None:
             run(make=makers.index, **{name: "word"})
     assert not (tmp_path / "index").exists()
     run(make=makers.index, workers=1)
-    with pytest.raises(InvalidParameter, match="embedder must be what the index"):
+    with pytest.raises(InvalidParameter, match="embedder must match the index"):
         run(make=makers.lsa_index, workers=1)
     with pytest.raises(InvalidParameter, match="holds something else"):
         ingest(tmp_path / "files", tmp_path / "files", make=makers.index, workers=1)
@@ -492,7 +494,7 @@ def test_two_at_once_into_one_index(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 60)
     first = start(tmp_path, "slow", workers=1)
     wait_for((tmp_path / "index").exists)
-    with pytest.raises(InvalidParameter, match="another ingestion writes to"):
+    with pytest.raises(InvalidParameter, match="another ingestion is writing to"):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.slow, workers=1)
     assert first.wait(60) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -592,7 +594,7 @@ def test_answers_stay_the_same_while_an_ingestion_runs(
         ({}, "embedding must be a model for a store in an engine"),
         (
             {"make": makers.d3},
-            "make must give an EvidenceRetriever, an Index or a Multi",
+            "make must return an EvidenceRetriever, an Index or a Multi",
         ),
     ],
 )
@@ -871,7 +873,9 @@ def test_workers_may_die_twice_before_they_are_ready_and_again_later(
 
     for starts in ([False] * 3, [True, *[False] * 3], [True, True, *[False] * 3]):
         inside.starts = deque(starts)
-        with pytest.raises(ModelFailed, match="3 processes in a row ended by a script"):
+        with pytest.raises(
+            ModelFailed, match="3 worker processes in a row ended by a script"
+        ):
             run(tmp_path / "two")
 
 
@@ -903,7 +907,7 @@ def test_files_of_a_worker_that_died_are_tried_alone_and_twice(
     assert inside.tasks == [["000", "001"], ["000"], ["001"], ["001"]]
     assert (report.added, list(report.errors)) == (1, [str(files[1])])
     assert (
-        "2 processes that prepared it ended, the last one by a script"
+        "2 processes died while they prepared it, the last one by a script"
         in (report.errors[str(files[1])])
     )
     assert report.bytes == files[0].stat().st_size
@@ -942,7 +946,7 @@ def test_only_a_worker_that_takes_too_long_with_a_file_is_killed(
     )
     assert report.unchanged == 1
     (sentence,) = report.errors.values()
-    assert "It needs more memory or more than 0.2 seconds" in sentence
+    assert "The file needs more memory or more than 0.2 seconds" in sentence
     assert inside.tasks == [["000"], ["001"], ["001"]]
     assert sum(worker.is_killed for worker in inside.workers) == 2
 
@@ -988,8 +992,8 @@ def test_a_second_ingestion_within_one_is_refused(
 
     ingest(tmp_path / "files", tmp_path / "index", make=makers.index, progress=again)
     assert refusals == [
-        f"store must not be at work: another ingestion writes to {str(tmp_path / 'index')!r}. "
-        "Wait for its end."
+        f"store is in use: another ingestion is writing to {str(tmp_path / 'index')!r}. "
+        "Wait until it finishes."
     ]
 
 
@@ -1010,6 +1014,6 @@ def test_a_lock_of_an_ingestion_that_ends_at_this_moment_is_none(
 
     monkeypatch.setattr("structrag.ingestion.ingesting.take_lock", take)
     run = partial(ingest, [], tmp_path / "index", make=makers.index)
-    with pytest.raises(InvalidParameter, match="another ingestion writes to"):
+    with pytest.raises(InvalidParameter, match="another ingestion is writing to"):
         run()
     monkeypatch.undo()

@@ -26,9 +26,9 @@ def test_files_are_named_and_the_kind_stays(
     reworded = while_preparing(error, paths)
     assert type(reworded) is kind and reworded.status == 503  # type: ignore[attr-defined]
     assert str(reworded) == (
-        f"It raised OSError: no. This stopped the ingestion while it prepared {files}; what was "
-        "finished is saved. Mend the cause and begin the same ingestion again: it goes on where "
-        "it stopped."
+        f"It raised OSError: no. This stopped the ingestion while it prepared {files}; "
+        "finished documents are saved. Fix the cause and run the same ingestion again: it "
+        "continues where it stopped."
     )
 
 
@@ -39,5 +39,5 @@ def test_without_files_it_stays() -> None:
 def test_a_refusal_names_its_file() -> None:
     error = ModelFailed(f"It raised ValueError: too long. {WHILE_ADDING}")
     assert refusal("a.md", error) == (
-        "'a.md' cannot be embedded: It raised ValueError: too long. The model takes other texts."
+        "'a.md' cannot be embedded: It raised ValueError: too long. The model accepts other texts."
     )

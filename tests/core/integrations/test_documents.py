@@ -57,12 +57,16 @@ def test_parts_without_a_place_have_digests_and_equal_ones_count_once() -> None:
         {"page_number": 3},
         {"id": UUID(int=7)},
         {"line": 0},
+        {"chunkIndex": 0},
+        {"Clause No.": "4a"},
     ],
 )
 def test_what_tells_parts_of_a_source_apart_is_in_their_ids(
     place: dict[str, Any],
 ) -> None:
-    part = HostDocument("text", {"source": "talk", **place, "title": None})
+    part = HostDocument(
+        "text", {"source": "talk", **place, "title": None, "version": 2}
+    )
     ((name, _),) = with_own_names([part], set())
     assert name == f"talk#{next(iter(place))}={json_values(next(iter(place.values())))}"
     ((changed, _),) = with_own_names([replace(part, text="other")], set())

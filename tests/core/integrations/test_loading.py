@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
-from pdf_making import made
+from pdf_making import made, pictured
 from pdf_making import manual as manual_pages
 
 from structrag.errors import InvalidDocument, InvalidParameter
@@ -55,8 +55,8 @@ def test_word_files_and_a_folder_with_nothing_to_read_are_told(tmp_path: Path) -
             assert len(list(FileReading().load_all(tmp_path))) == found
         (warning,) = [str(warning.message) for warning in caught]
         assert f"{found} file" in warning and "5 left out" in warning
-        assert "a.doc, b.DOC, c.ppt: read by docling" in warning
-        assert "d.dat, e.bin: of a format" in warning
+        assert "a.doc, b.DOC, c.ppt: readable by docling" in warning
+        assert "d.dat, e.bin: in an unsupported format" in warning
         (tmp_path / "f.md").unlink(missing_ok=True)
 
 
@@ -122,3 +122,22 @@ def test_what_is_known_of_a_pdf_is_flat(
     }
     assert pdf_calls[0][2] == {"reader": "layout"}
     assert "secret" not in repr(FileReading(password="secret"))
+
+
+def test_pictures_lie_in_folders_like_their_files(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    pytest.importorskip("reportlab")
+    data = made(pictured)
+    for folder in ("", "old"):
+        (tmp_path / "manuals" / folder).mkdir()
+        (tmp_path / "manuals" / folder / "pump.pdf").write_bytes(data)
+    pictures = tmp_path / "pictures"
+    reading = FileReading(images_to=pictures)
+    loaded = dict(reading.load_all(tmp_path / "manuals"))
+    reading.load_bytes(data, "mails/tap.pdf", "application/pdf")
+    names = {str(file.relative_to(pictures)) for file in pictures.rglob("*.png")}
+    old = "old/pump-page-1-picture-1.png"
+    assert names == {"pump-page-1-picture-1.png", old, "tap/page-1-picture-1.png"}
+    assert old in loaded[tmp_path / "manuals" / "old" / "pump.pdf"].text
+    with pytest.raises(InvalidParameter, match="images_to is for the reader 'layout'"):
+        FileReading("docling", images_to=pictures)

@@ -85,7 +85,7 @@ def test_documents_in_the_place_of_the_model_are_noticed() -> None:
 
 
 def test_chunks_are_noticed() -> None:
-    with pytest.warns(UserWarning, match="give them whole documents"):
+    with pytest.warns(UserWarning, match="pass whole documents"):
         warn_of_chunks([False, True])
     warn_of_chunks([False])
 
@@ -128,8 +128,10 @@ def test_where_a_model_fails_it_is_said_what_is_left(
         ):
             raise kind("It is down.") from OSError("no server")
         sentence = str(failure.value)
-        assert sentence.startswith("It is down. But from_documents gave no retriever")
-        assert rest in sentence and "give them to its add_documents." in sentence
+        assert sentence.startswith(
+            "It is down. But from_documents returned no retriever"
+        )
+        assert rest in sentence and "pass them to its add_documents." in sentence
         assert isinstance(failure.value.__cause__, OSError)
     with (
         pytest.raises(InvalidParameter, match=r"^other$"),

@@ -166,7 +166,7 @@ def test_a_call_that_hangs_has_failed_and_the_others_are_answered(
     failed, *others = asyncio.run(runner.arun(flow)) if on_loop else runner.run(flow)
     assert time.monotonic() - began < 10
     assert isinstance(failed, Failed) and isinstance(failed.reason, TimedOut)
-    assert "The language model 'hangs' gave no answer within timeout=0.2" in str(
+    assert "The language model 'hangs' did not answer within timeout=0.2" in str(
         failed.reason
     )
     assert others == ["answer to fast one", "answer to fast two"]
@@ -196,7 +196,7 @@ def test_an_embedder_or_scorer_that_hangs_is_named(
         Embed(("a",)) if what == "embedder" else Score("q", ("a",), model)
     )
     with pytest.raises(
-        ModelFailed, match=rf"The {what} 'hangs' gave no answer within timeout="
+        ModelFailed, match=rf"The {what} 'hangs' did not answer within timeout="
     ):
         asked(Runner(embedder=model, timeout=0.2), request, on_loop)
     model.let.set()

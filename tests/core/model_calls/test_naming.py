@@ -150,7 +150,9 @@ def test_a_model_without_a_name_is_asked_again_and_a_warning_says_so() -> None:
         return answers[0]
 
     cache = Cache(":memory:")
-    with pytest.warns(UserWarning, match="cache keeps nothing of the llm .*name="):
+    with pytest.warns(
+        UserWarning, match="cache cannot keep answers of the llm .*name="
+    ):
         runner = Runner(llm=as_language_model(answer), cache=cache)
     assert runner.run(ask()) == runner.run(ask()) == "yes"
     assert len(prompts) == 2 and len(cache) == 0

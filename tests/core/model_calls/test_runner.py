@@ -209,7 +209,7 @@ def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> N
     runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
     with pytest.raises(ModelFailed) as caught:
         drive(runner, yields(Embed(("t",), query)))
-    assert str(caught.value).endswith(f"Mend the cause and {cure}.")
+    assert str(caught.value).endswith(f"Fix the cause and {cure}.")
     assert ("Documents" in str(caught.value)) is not query
 
 
@@ -394,7 +394,7 @@ def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None
 def test_a_cache_warns_of_a_model_without_a_name() -> None:
     unnamed = as_embedder(lambda texts: [[1.0]] * len(texts))
     with pytest.warns(
-        UserWarning, match="cache keeps nothing of the embedder"
+        UserWarning, match="cache cannot keep answers of the embedder"
     ) as warned:
         Runner(llm=Model(), embedder=unnamed, cache=Cache(":memory:"))
     assert len(warned) == 1 and warned[0].filename == __file__

@@ -34,7 +34,7 @@ def test_settings_out_of_range_are_refused(
 @pytest.mark.parametrize("make", [Runner, Index, D3Index, HiQAFormatter])
 def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
     message = (
-        "call_settings and batch_size must not be given together; "
+        "call_settings and batch_size cannot be passed together; "
         r".* CallSettings\(batch_size=...\)"
     )
     with pytest.raises(InvalidParameter, match=message):

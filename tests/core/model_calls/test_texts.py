@@ -172,13 +172,13 @@ def test_what_is_instant_or_has_no_name_is_not_kept() -> None:
     runner.run(scores(Embed(tuple("abcdef"))))
     assert told == [("embedding texts", 6, 6)]  # in one batch
     nameless = HashEmbedder(name=unnamed(object(), "lambda"))
-    with pytest.warns(UserWarning, match="cache keeps nothing"):
+    with pytest.warns(UserWarning, match="cache cannot keep"):
         embedded(nameless, Embed(("text",)), cache)
     assert len(cache) == 0
 
 
 def test_numbers_that_no_float_holds_are_refused() -> None:
-    with pytest.raises(InvalidAnswer, match="one vector of numbers a text; got list"):
+    with pytest.raises(InvalidAnswer, match="one vector of numbers per text; got list"):
         check_vectors([[10**400, 1]], ["a"], "model")
 
 

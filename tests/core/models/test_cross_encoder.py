@@ -152,7 +152,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     for name in (str(tmp_path / "absent"), "no/such-cross-encoder"):
         with pytest.raises(InvalidParameter, match="nothing is downloaded here"):
             CrossEncoderScorer(name)
-    with pytest.raises(InvalidParameter, match="is there and cannot be loaded"):
+    with pytest.raises(InvalidParameter, match="exists but cannot be loaded"):
         CrossEncoderScorer(str(tmp_path))
 
 

@@ -97,6 +97,7 @@ class FakeTransformer:
 
     def __init__(self, prompts: dict[str, str] | None = None) -> None:
         self.prompts = prompts
+        self.default_prompt_name: str | None = None
         self.calls: list[tuple[list[str], str | None]] = []
 
     def encode(
@@ -228,13 +229,37 @@ def test_a_loaded_model_is_named_by_its_id_its_encoder_or_its_shape(
     assert model_label(FakeTransformer()) == "FakeTransformer-16-"
 
 
-def test_a_models_own_prompt_for_documents_is_preferred_to_that_for_passages() -> None:
-    model = FakeTransformer({"document": "d: ", "passage": "p: "})
+@pytest.mark.parametrize(
+    ("prompts", "default", "query", "document"),
+    [
+        ({"document": "d: ", "passage": "p: "}, None, "", "d: "),
+        ({"document": "", "passage": "p: "}, None, "", "p: "),
+        ({"query": "q: ", "corpus": "c: "}, None, "q: ", "c: "),
+        ({"query": "q: ", "text": "t: "}, None, "q: ", "t: "),  # as LlamaIndex sets it
+        ({"query": "", "document": "", "sts": "s: "}, "sts", "s: ", "s: "),
+        ({"query": "q: "}, "query", "q: ", ""),
+        ({"query": "q: ", "passage": "p: "}, "passage", "q: ", "p: "),
+        ({"passage": "p: "}, "passage", "", "p: "),
+        ({}, None, "", ""),
+    ],
+)
+def test_a_models_own_prompts_are_used_and_its_default_where_it_has_none(
+    prompts: dict[str, str], default: str | None, query: str, document: str
+) -> None:
+    model = FakeTransformer(prompts)
+    model.default_prompt_name = default
     embedder = SentenceTransformerEmbedder(model)
-    assert (embedder.query_prompt, embedder.document_prompt) == ("", "d: ")
-    silent = SentenceTransformerEmbedder(model, document_prompt="")
-    silent.embed(["a"])
-    assert model.calls == [(["a"], None)]
+    assert (embedder.query_prompt, embedder.document_prompt) == (query, document)
+
+
+def test_no_prompt_is_none_whatever_the_models_own() -> None:
+    model = FakeTransformer({"document": "d: "})
+    SentenceTransformerEmbedder(model, document_prompt="").embed(["a"])
+    model.default_prompt_name = (
+        "document"  # it would be put in front where none is given
+    )
+    SentenceTransformerEmbedder(model, document_prompt="").embed(["a"])
+    assert model.calls == [(["a"], None), (["a"], "")]
 
 
 # -- sentence-transformers, real

@@ -233,7 +233,7 @@ def test_what_is_no_model_is_refused(
         InvalidParameter, match="different tokens; got 'true' and 'true'"
     ):
         MonoT5(model, tokenizer, false="true")
-    with pytest.raises(InvalidParameter, match="tokenizer must be given"):
+    with pytest.raises(InvalidParameter, match="tokenizer must be passed"):
         MonoT5(model)
     with pytest.raises(
         InvalidParameter, match=r"model must be an encoder-decoder .* got object"
@@ -250,7 +250,7 @@ def test_what_is_no_model_is_refused(
         ):
             MonoT5(name)
     with pytest.raises(
-        InvalidParameter, match=r"model must be .* is there and cannot be loaded"
+        InvalidParameter, match=r"model must be .* exists but cannot be loaded"
     ):
         MonoT5(str(tmp_path))
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')

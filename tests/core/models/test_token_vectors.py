@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -129,6 +130,42 @@ class Numbers:
         """The vector of a part is the number of its first token."""
         hidden, _ = self(features)
         return hidden, hidden[:, 1]
+
+
+class Words(Letters):
+    """Spans hold the blanks before their words, as those of SentencePiece and byte pairs do."""
+
+    def __call__(self, texts: Any, **options: Any) -> dict[str, Any]:
+        if isinstance(texts, str):
+            return {key: rows[0] for key, rows in self([texts], **options).items()}
+        spans = [
+            [match.span() for match in re.finditer(r"\s*[a-z]+|\s+", text)]
+            for text in texts
+        ]
+        ids = [[1] * len(of_text) for of_text in spans]
+        if options.get("add_special_tokens", True):
+            ids = [[0, *row, 27, 28] for row in ids]
+        return {"input_ids": ids, "offset_mapping": spans}
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "shown"),
+    [
+        ("a pump", "", ["a", "pump"]),
+        ("  a\n\u2003pump", "", ["a", "pump"]),
+        ("a pump", "query: ", ["a", "pump"]),
+        ("a\u00a0pump ", "", ["a", "pump", " "]),
+        (" ", "", [" "]),
+        ("", "", []),
+    ],
+)
+def test_blanks_in_front_of_a_word_are_no_part_of_its_token(
+    text: str, prompt: str, shown: list[str]
+) -> None:
+    pytest.importorskip("torch")
+    reader = TokenReader(Words(), Numbers(), 64, batch_size=8)
+    (tokens,) = reader.read([text], prompt)
+    assert [text[start:end] for start, end in tokens.spans] == shown
 
 
 @examples

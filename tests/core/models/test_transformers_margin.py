@@ -176,7 +176,7 @@ def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:
     weigher = TransformersMargin(model, tokenizer)
     again = pickle.loads(pickle.dumps(weigher))
     assert again.choose("cats", ("1", "2")) == weigher.choose("cats", ("1", "2"))
-    with pytest.raises(InvalidParameter, match="tokenizer must be given"):
+    with pytest.raises(InvalidParameter, match="tokenizer must be passed"):
         TransformersMargin(model)
 
 

@@ -152,14 +152,14 @@ def test_a_format_of_ones_own_is_read_by_every_door(
 
 
 def test_a_format_keeps_its_name_and_suffixes(registered: None) -> None:
-    with pytest.raises(InvalidParameter, match="built in; got 'markdown'"):
+    with pytest.raises(InvalidParameter, match="built-in format; got 'markdown'"):
         register_format(Format("markdown", (".x",), "nothing"))
     with pytest.raises(InvalidParameter, match=r"'.docx' is of 'docx'"):
         register_format(Format("word", (".docx",), "nothing"))
 
 
 def test_text_is_no_binary_file() -> None:
-    with pytest.raises(InvalidParameter, match="format must be one of text; 'docx'"):
+    with pytest.raises(InvalidParameter, match="format must be a text format; 'docx'"):
         read_text("x", format="docx")
     with pytest.raises(InvalidParameter, match="format"):
         read_text("x", format="wordstar")

@@ -33,7 +33,7 @@ def test_a_pipe_or_device_is_refused_before_it_is_opened(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe.md")
     (tmp_path / "link.md").symlink_to(tmp_path / "pipe.md")
     for path in (tmp_path / "pipe.md", tmp_path / "link.md", Path("/dev/zero")):
-        with pytest.raises(InvalidDocument, match="no regular file"):
+        with pytest.raises(InvalidDocument, match="not a regular file"):
             file_bytes(path)
 
 

@@ -315,7 +315,7 @@ def test_where_fills_up_within_its_documents(index: Index) -> None:
         ({"weights": {"raw": float("inf")}}, r"weights\['raw'\] must be"),
         (
             {"weights": {"raw": 2}, "preset": "paper"},
-            "weights are for fusion 'minmax'; 'union' takes none",
+            "weights work only with fusion='minmax'; 'union' takes none",
         ),
     ],
 )

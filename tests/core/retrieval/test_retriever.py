@@ -113,7 +113,7 @@ def test_an_index_of_another_kind_is_refused(retriever: Any, kind: type) -> None
     others = [None, D3Index() if kind is not D3Index else Index()]
     for index in others:
         message = (
-            f"index must be structrag's {kind.__name__}; got {type(index).__name__}"
+            f"index must be a structrag {kind.__name__}; got {type(index).__name__}"
         )
         with pytest.raises(InvalidParameter, match=message):
             retriever(index)

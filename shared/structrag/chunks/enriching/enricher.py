@@ -41,44 +41,43 @@ from structrag.text.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class IDMSEnricher:
-    """Measures density and changes what is indexed of some chunks.
+    """Measures density, and changes the index text of some chunks.
 
     Example:
         >>> IDMSEnricher(supplement=False).reduce_to
         0.6
 
-    A chunk of low density whose entities are well explained gets a shorter body of its index text,
-    `extras["reduced"]`. A shortened text that lost an entity or brought a new one is dropped.
+    A chunk of low density whose entities are well explained gets a shorter index text,
+    `extras["reduced"]`. A shortened text that loses an entity or adds one is discarded.
 
     A chunk of high density gets sentences from elsewhere in the document that explain missing
     entities. They are added to `context`. `extras["added"]` lists them with entity, text, and the
     offsets `start`, `end` of the source sentence. Every added line is a slice of the document.
 
-    A language model shortens, and names missing entities. Without one, whole sentences are picked,
-    and undefined acronyms and codes get the document's own definition.
+    A language model shortens texts and names missing entities. Without one, whole sentences are
+    selected, and undefined acronyms and codes get the document's own definition.
 
     Every chunk gets the extras `density`, `density_factors` and `action` ("none", "reduced" or
-    "supplemented"). Where answers of the model could not be used, `dropped` is their number. Where
-    a call failed, `degraded` is set.
+    "supplemented"). `dropped` is the number of unusable answers, if any. `degraded` is set if a
+    call failed.
 
     Attributes:
         reduce, supplement: Whether each half is done.
-        low, high: Densities at or below, at or above which a chunk counts as low or high. None:
+        low, high: A chunk counts as low at or below `low`, and as high at or above `high`. None:
             quantiles of the document.
-        low_quantile, high_quantile: Those quantiles, used from `min_chunks` chunks on. Below that
-            nothing is changed.
+        low_quantile, high_quantile: Those quantiles, used from `min_chunks` chunks on. With fewer
+            chunks nothing is changed.
         min_tokens: Shorter chunks are never reduced.
-        reduce_to: Most tokens of a reduced text as a share of the chunk's.
-        candidates: Sentences of the document shown to the model in a round.
-        rounds: Most rounds of supplements for a chunk.
-        growth: Most tokens that supplements add, as a share of the chunk's index text.
-        if_less_dense: Whether a sentence that a language model asked for is added only if density
-            falls by it.
-        max_tokens: Hard limit of an index text in units of `counter`. None: `growth` alone.
-        counter: Measures for `max_tokens`. None: the token counter of `density`.
-        into_context: Whether added lines go to `context`. False: they stand in `extras["added"]`
-            only.
-        use_llm: Whether the language model is asked, where there is one.
+        reduce_to: The token limit of a reduced text, as a share of the chunk's tokens.
+        candidates: The number of sentences shown to the model in a round.
+        rounds: The largest number of rounds of supplements for a chunk.
+        growth: The token limit of supplements, as a share of the chunk's index text.
+        if_less_dense: Whether a sentence that a language model requested is added only if it lowers
+            the density.
+        max_tokens: Hard limit of an index text, measured by `counter`. None: `growth` alone.
+        counter: What `max_tokens` counts. None: the token counter of `density`.
+        into_context: Whether added lines go to `context`. False: only to `extras["added"]`.
+        use_llm: Whether to ask the language model, if there is one.
         density: How density is measured.
         prompts: What the language model is asked.
     """
@@ -160,10 +159,7 @@ class IDMSEnricher:
         llm: Any = None,
         runner: Runner | None = None,
     ) -> list[Chunk]:
-        """Change what is indexed of a document's chunks.
-
-        Models are given as to `ReadingSplitter`.
-        """
+        """Enrich the chunks of a document. Models are passed as to `ReadingSplitter`."""
         chosen = runner or runner_for(embedder, llm)
         return chosen.run(counted_flow(self.enrich_flow(document, chunks), chosen))
 
@@ -184,7 +180,7 @@ class IDMSEnricher:
     def enrich_flow(
         self, document: Document, chunks: Sequence[Chunk]
     ) -> Flow[list[Chunk]]:
-        """`enrich` as steps. The chunks are the document's, in order."""
+        """`enrich` as a flow. The chunks are the document's, in order."""
         factors, vectors = yield from density_flow(chunks, self.density, self.prompts)
         lowest, highest = self._chosen(factors)
         source = Source(document, tuple(chunks), vectors)
@@ -401,7 +397,7 @@ def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
         return IDMSEnricher(**choices)
     except TypeError as error:
         raise InvalidParameter(
-            f"enrich must hold settings of IDMSEnricher: {error}."
+            f"enrich must hold valid settings of IDMSEnricher: {error}."
         ) from error
 
 

@@ -35,7 +35,7 @@ class HiQASplitterSettings(ReadingSettings, total=False):
 class HiQASplitter(ReadOptions):
     """Splits a document into texts, tables and images under their headings.
 
-    Each is indexed by its own rule under the titles that lead to it.
+    Each kind has its own rule of what is indexed, after the titles above it.
 
     Example:
         >>> text = "# Nova\\n\\nA phone.\\n\\n| name | talk |\\n| --- | --- |\\n| Nova | 19 h |\\n"
@@ -44,40 +44,40 @@ class HiQASplitter(ReadOptions):
         (['text', 'table'], 'Nova\\nA phone.\\nname | talk\\nNova')
 
     The chunks tile the document: joined in order they are `document.text`, except for excluded
-    sections. `chunk.kind` is "text", "table" or "image", and `chunk.text` the passage as it stands,
-    a table with all its cells. What is indexed is `context`, the document title and headings, and
-    then
+    sections. `chunk.kind` is "text", "table" or "image", and `chunk.text` the unchanged passage, a
+    table with all its cells. The index text is `context` (the document title and headings),
+    followed by
 
-    - of a text: the text, cut at sentence ends where it is too long;
-    - of a table (pipe rows or HTML): its caption, the line before it, the column headers, the row
-      labels, cells that are passages of more than 10 tokens, and the first sentence behind it.
-      Values are for the reader, and `table_cells=True` indexes them too;
-    - of an image that stands alone: alt text, title, caption, what `describe_image` says of it, two
-      sentences before and two behind.
+    - for a text: the text, cut at sentence ends if it is too long;
+    - for a table (pipe rows or HTML): its caption, the line before it, the column headers, the row
+      labels, cells of more than 10 tokens, and the first sentence after it. Other cells are left to
+      the reader; `table_cells=True` indexes them too;
+    - for an image on its own: alt text, title, caption, the description by `describe_image`, two
+      sentences before it and two after.
 
-    A table that counts more than `max_tokens` is cut between rows, headers and caption in the index
-    text of each part. What the rules do not fit is text, and nothing is dropped: rows that are no
-    table or a single row, a row that alone is above the limit, an image in a line of words.
+    A table of more than `max_tokens` is cut between rows, and the index text of each part has the
+    headers and the caption. Anything that fits no rule is treated as text, so nothing is dropped:
+    rows that form no table, a single row, a row above the limit, an image inside a line of words.
 
-    Extras: `index_tokens`; `reduced`, the body of the index text where it is not the text; `part`
-    and `parts` of a section's texts or of a cut table, whose later parts have the header rows in
-    `header`; `caption`; `images`, for every image that the chunk refers to `file` and `alt` (and
-    `title`). An image has `file`, `alt`, `description` of its own too, and where `describe_image`
-    failed or said nothing `description_failures`, how often, and `degraded`; `failure`, the first
+    Extras: `index_tokens`; `reduced`, the body of the index text if it differs from the text;
+    `part` and `parts` for a section's texts and for a cut table, whose later parts have the header
+    rows in `header`; `caption`; `images`, with `file` and `alt` (and `title`) of every image in the
+    chunk. An image chunk also has `file`, `alt` and `description`. If `describe_image` failed or
+    returned nothing, it has `description_failures` (a count), `degraded`, and `failure`, the first
     error.
 
     Attributes:
-        max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of a
-            part of a table; None: no limit. Only a single code point that counts more may exceed
-            it; such a chunk has `extras["oversize"]`.
-        metadata: What stands in front for indexing: "path", the document title and all headings;
-            "section", the section's own title; "none". With the latter two, heading lines inside a
-            text are not indexed.
-        path_tokens: Most tokens of these titles, and at most a quarter of the limit; None: that
-            alone (paper: the whole path).
+        max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of
+            each part of a cut table; None: no limit. Only a single code point with more tokens may
+            exceed it; such a chunk has `extras["oversize"]`.
+        metadata: What precedes the index text: "path", the document title and all headings;
+            "section", the section's title; or "none". With "section" and "none", heading lines
+            inside a text are not indexed.
+        path_tokens: The token limit of these titles, at most a quarter of the chunk's limit; None:
+            only that quarter (paper: the whole path).
         table_cells: Whether all cells of tables are indexed.
-        describe_image: A vision model of the host: gets an image's address as it is written and
-            returns a caption. Called once an image and document, for images that stand alone.
+        describe_image: A function from an image's address, as written, to a description, such as a
+            vision model of the host. Called once per image and document, for images on their own.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
@@ -108,8 +108,7 @@ class HiQASplitter(ReadOptions):
         counter: TokenCounter = count_tokens,
         **changes: Unpack[HiQASplitterSettings],
     ) -> HiQASplitter:
-        """As published: the whole path, a section's text whole, however long, and tables never
-        cut."""
+        """As published: the whole path, whole section texts of any length, and uncut tables."""
         settings = {
             "max_tokens": max_tokens,
             "path_tokens": None,
@@ -125,16 +124,16 @@ class HiQASplitter(ReadOptions):
         counter: TokenCounter = count_tokens,
         **changes: Unpack[HiQASplitterSettings],
     ) -> HiQASplitter:
-        """With the limit of the published code, 8,000 tokens a segment. Where that cuts, and what
-        it drops, is not repeated."""
+        """With the limit of the published code, 8,000 tokens per segment, but not its cutting
+        points or its losses."""
         return cls.paper(max_tokens=max_tokens, counter=counter, **changes)
 
     def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document, in reading order. A blank one has none."""
+        """The chunks of a document, in reading order. A blank document has none."""
         return self.split_outline(self.outline(document))
 
     def split_outline(self, outline: Outline) -> list[Chunk]:
-        """`split` for a section tree that is there already."""
+        """`split` for an existing section tree."""
         augmentor = Augmentor(
             outline,
             ChunkMaker(

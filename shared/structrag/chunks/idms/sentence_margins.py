@@ -40,10 +40,14 @@ OPTIONS = ("2", "1")
 WINDOW = 4  # of the similarity margin where the context has none
 
 _SAID = {
-    RATING: "The language model gives no log-probabilities of the two options; IDMS margins are "
-    "read from ratings from 0 to 10.",
-    UNUSABLE: "The language model neither weighs two options nor rates them; IDMS margins are "
-    "similarities of the sentences instead.",
+    RATING: (
+        "The language model returns no log-probabilities for the two options; IDMS margins come "
+        "from its ratings from 0 to 10 instead."
+    ),
+    UNUSABLE: (
+        "The language model returns neither log-probabilities nor ratings for the two options; "
+        "IDMS margins come from the similarity of the sentences instead."
+    ),
 }
 _CONTEXT = re.compile(r"adjacent|chunk|window:([1-9]\d{0,3})")
 
@@ -57,8 +61,8 @@ def window_of(context: str) -> int | None:
     match = _CONTEXT.fullmatch(context) if isinstance(context, str) else None
     if match is None:
         raise InvalidParameter(
-            "context must be 'adjacent', 'chunk' or 'window:w' with a number w of sentences from "
-            f"1; got {context!r}."
+            "context must be 'adjacent', 'chunk' or 'window:w', where w is a number of sentences "
+            f"from 1; got {context!r}."
         )
     return None if context == "chunk" else int(match.group(1) or 1)
 

@@ -53,10 +53,10 @@ class IDMSSettings(BoundarySettings, total=False):
 
 @dataclass(frozen=True, slots=True)
 class IDMSSplitter(BoundarySplitter):
-    """Splits where sentences belong together less than around recent gaps.
+    """Splits where sentences belong together less than at recent gaps.
 
-    A gap is cut where its margin is not above a threshold that follows recent margins. Small
-    segments are merged.
+    It cuts at a gap whose margin does not exceed a threshold that follows recent margins, then
+    merges small segments.
 
     Example:
         >>> splitter = IDMSSplitter(margin="words", min_tokens=6)
@@ -65,35 +65,37 @@ class IDMSSplitter(BoundarySplitter):
         ['Cats purr. Cats sleep. ', 'Pumps leak. Pumps rust.']
 
     The chunks tile the document, except for excluded sections; an empty or blank document has none.
-    A margin, from -1 to 1, says by how much the two sides of a gap belong together. About every
-    second gap is cut by construction, so the merging makes the sizes. Chunk extras: `margin`, that
-    of the gap in front of the chunk (None at the start of a scope); `margin_source`, what margins
-    were read from; `margin_fallbacks`, how many gaps inside had no answer of the model and took the
-    similarity, and then `degraded`.
+    A margin, from -1 to 1, says how strongly the two sides of a gap belong together. By
+    construction about every second gap is cut, so merging determines the sizes. Chunk extras:
+    `margin`, of the gap before the chunk (None at the start of a scope); `margin_source`, what the
+    margins were derived from; `margin_fallbacks`, the number of gaps inside for which similarity
+    replaced a missing answer of the model, and then `degraded`.
 
     Attributes:
         margin: "similarity": of the sentences around a gap, by the embedder. "words": by TF-IDF of
             the document's own words, which needs no embedder and is the fastest. "llm": the
-            language model weighs "keep" against "split", by log-probabilities, else by a rating; it
-            must be there (NoModel). "auto": "llm" where there is one, else "similarity". Or a
-            `TransformersMargin`, which is asked `prompt`, or a function from [(text before, text
-            behind), ...] to margins.
-        context: What stands on each side of a gap: "adjacent" (one sentence), "window:w" (w
-            sentences), or "chunk" (the chunk so far against the next sentence: one call after the
-            other).
-        theta0, warmup, history: The threshold is theta0 until `warmup` margins were seen, then the
-            mean of the last `history` (None: all).
+            language model weighs "keep" against "split", by log-probabilities, else by a rating;
+            without a model it raises NoModel. "auto": "llm" if there is one, else "similarity". Or
+            a `TransformersMargin`, which answers `prompt`, or a function from [(text before, text
+            after), ...] to margins.
+        context: What is compared on each side of a gap: "adjacent" (one sentence), "window:w" (w
+            sentences), or "chunk" (the current chunk against the next sentence, so calls run in
+            sequence).
+        theta0, warmup, history: The threshold is theta0 for the first `warmup` margins, then the
+            mean of the last `history` margins (None: all).
         merge: "weakest", "greedy" or "none"; see `structrag.chunks.idms.gaps.merge_runs`.
-        min_tokens: Segments below it are merged where both fit `max_tokens`; None: half of it.
-        target_tokens: What "greedy" fills up to.
+        min_tokens: Smaller segments are merged if both fit `max_tokens`; None: half of
+            `max_tokens`.
+        target_tokens: The size that "greedy" aims at.
         prompt: The question, a template with {left} and {right}, and {first} and {second} for the
             options, 1 for split and 2 for keep.
-        normalised: Whether a model's margins are (pA - pB) / (pA + pB), which do not shrink where
-            it puts little probability on both options; False: pA - pB. A model that is not
-            normalised itself, and one with other margins, stays as it is.
-        respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
-        heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a
-            quarter of the limit).
+        normalised: Whether a model's margins are (pA - pB) / (pA + pB), which stay large even if it
+            gives both options little probability; False: pA - pB. A model with `normalised=False`,
+            or with other margins, is left unchanged.
+        respect_sections: Whether chunks and windows end at section borders; the threshold carries
+            over.
+        heading_path: Whether chunks carry it in their context (at most 64 tokens and a quarter of
+            the limit).
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
         max_tokens, boundary_embedder, reuse_vectors: As in `BoundarySplitter`.
     """
@@ -114,8 +116,8 @@ class IDMSSplitter(BoundarySplitter):
         check_margin(self.margin)
         if window_of(self.context) is None and self.margin in (SIMILARITY, WORDS):
             raise InvalidParameter(
-                f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has "
-                "no chunk so far; got 'chunk'."
+                f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which "
+                "does not see the current chunk; got 'chunk'."
             )
         is_number = isinstance(self.theta0, int | float) and not isinstance(
             self.theta0, bool
@@ -144,11 +146,12 @@ class IDMSSplitter(BoundarySplitter):
     ) -> IDMSSplitter:
         """The settings of the paper.
 
-        The chunk so far against the next sentence (equation 1), the threshold 0 for the first gap
-        and then the mean of all margins before, no limits, no sections; segments filled greedily up
-        to 200 words, as its reference code does (about 260 tokens of English). The
-        margin is not divided by the mass of both options, whether the model is given as `llm` or
-        as `margin=TransformersMargin(...)`. The enrichment is `IDMSEnricher.paper()`.
+        The current chunk is compared with the next sentence (equation 1). The threshold is 0 for
+        the first gap, then the mean of all earlier margins. There are no limits and no sections.
+        Segments are filled greedily up to 200 words, as in the reference code (about 260 tokens of
+        English). The margin is not divided by the probability of both options, whether the model is
+        passed as `llm` or as `margin=TransformersMargin(...)`. The enrichment is
+        `IDMSEnricher.paper()`.
         """
         settings: dict[str, Any] = {
             "margin": margin,
@@ -169,7 +172,7 @@ class IDMSSplitter(BoundarySplitter):
 
     @property
     def least_tokens(self) -> int:
-        """`min_tokens`; for None half of `max_tokens`, 150 without a limit."""
+        """`min_tokens`; if None, half of `max_tokens`, or 150 without a limit."""
         if self.min_tokens is not None:
             return self.min_tokens
         return 150 if self.max_tokens is None else self.max_tokens // 2

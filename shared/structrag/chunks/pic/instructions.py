@@ -64,9 +64,7 @@ def read_texts(value: Any, name: str) -> tuple[str, ...]:
     if not is_list or any(
         not isinstance(text, str) or not text.strip() for text in texts
     ):
-        raise InvalidParameter(
-            f"{name} must be texts that are not blank; got {value!r}."
-        )
+        raise InvalidParameter(f"{name} must be non-blank strings; got {value!r}.")
     return tuple(texts)
 
 

@@ -66,7 +66,7 @@ class PICSettings(BoundarySettings, total=False):
 class PICSplitter(BoundarySplitter):
     """Splits a document where relevance to a pseudo-instruction begins and ends.
 
-    A chunk is a run of sentences that are relevant, or of sentences that are not.
+    Each chunk is a run of relevant sentences or a run of other sentences.
 
     Example:
         >>> splitter = PICSplitter(min_tokens=2, scope="document", hysteresis=0)
@@ -75,46 +75,49 @@ class PICSplitter(BoundarySplitter):
         ['Cats purr. Cats sleep. Cats hunt. ', 'The pump leaks.']
 
     The chunks tile the document, except for excluded sections; each holds whole sentences, list
-    items, tables or code blocks wherever one fits. A blank document has no chunk. Settings are
-    checked when the splitter is made.
+    items, tables or code blocks unless one alone exceeds the limit. A blank document has no chunks.
+    Settings are checked when the splitter is created.
 
     A chunk's `extras`: `relevant`; `mean_similarity` (token-weighted mean over its sentences) and
     `threshold`, both None, and `relevant` true, for text too short to be compared with anything;
-    and `degraded` where the language model should have given a summary and did not.
+    and `degraded` if the language model failed to write a summary.
 
     Attributes:
-        pseudo_instruction: "summary": by the language model, or without one the most central
-            sentences, none of which is then compared with itself; "mean": the mean of the
-            sentences' vectors.
-        instructions: Texts in place of the pseudo-instruction: real or expected questions (the
-            paper's RIC), keywords. A sentence counts as similar as it is to the most similar of
-            them. One string is one instruction.
-        instructions_key: The metadata key under which a document has instructions of its own, a
-            text or a list of texts, in place of `instructions`. A document without them has
-            `instructions`, or without those the pseudo-instruction.
+        pseudo_instruction: "summary": written by the language model, or without one the most
+            central sentences, none of which is compared with itself; "mean": the mean of the
+            sentence vectors.
+        instructions: Texts that replace the pseudo-instruction: real or expected questions (the
+            paper's RIC), or keywords. A sentence is as similar as to the most similar of them. One
+            string is one instruction.
+        instructions_key: The metadata key of a document's own instructions, a text or a list of
+            texts, which replace `instructions`. A document without them uses `instructions`, or
+            else the pseudo-instruction.
         instruction_vectors: The same as vectors of the embedder, shape (m, d) or (d,).
-        as_query: Whether the summary and instructions are embedded as queries, which matters for
-            embedders that treat those in another way; False: as the sentences are (equation 1).
-        threshold: "mean" or "median" of the similarities, or a number (infinite ones give one run).
+        as_query: Whether to embed the summary and instructions as queries, which matters for
+            embedders with separate query prompts; False: like the sentences (equation 1).
+        threshold: "mean" or "median" of the similarities, or a number (an infinite one gives a
+            single run).
         threshold_sd: Population standard deviations added to the mean or median.
-        hysteresis: Standard deviations by which a similarity must pass the threshold to end a run;
-            0: none.
+        hysteresis: The number of standard deviations by which a similarity must cross the threshold
+            to end a run; 0: any crossing does.
         scope: What shares an instruction and a threshold: the "document", or each "section";
-            "auto": sections in a document that has some and counts more than 2,000 estimated
-            tokens. In section scope a section below 200 tokens is one chunk if it fits.
-        bounds: "merge": runs below `min_tokens` join the neighbour of closer similarity; "none":
-            they stay. Runs above `max_tokens` are cut where neighbouring sentences are least alike.
-        min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third
-            of it.
+            "auto": sections in a document that has sections and more than 2,000 estimated tokens.
+            In section scope, a section below 200 tokens is one chunk if it fits.
+        bounds: "merge": runs below `min_tokens` are merged with the neighbour of closer similarity;
+            "none": they stay. Runs above `max_tokens` are cut where neighbouring sentences are
+            least similar.
+        min_tokens: The minimum size to aim at for a chunk's text, at most half of `max_tokens`;
+            None: a third of it.
         context: As in `ContentAwareSplitter`.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
-        prompt: What the language model is asked: a template with the places {title} and {text}.
-        summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of
-            their windows are summarised. An answer above 200 words is shortened to its central
-            sentences; texts above 150 words are embedded in windows, whose mean counts. None
-            (paper): all of a text in one call, and the answer as it is; where that is more than the
-            model reads, the call fails, or a `TransformersModel` says what it left out. Each text
-            is embedded whole, so the embedder reads of it what it reads.
+        prompt: The prompt for the language model, a template with the placeholders {title} and
+            {text}.
+        summary_window: The estimated tokens of one prompt; for longer texts, the summaries of their
+            windows are summarised. An answer above 200 words is shortened to its central sentences;
+            texts above 150 words are embedded in windows and averaged. None (paper): the whole text
+            in one call, and the answer unchanged; if the text exceeds the model's context, the call
+            fails, or a `TransformersModel` reports what it removed. Each text is embedded whole,
+            truncated to what the embedder reads.
         respect_sections, max_tokens, boundary_embedder, reuse_vectors: As in `BoundarySplitter`.
 
     Raises:
@@ -148,7 +151,7 @@ class PICSplitter(BoundarySplitter):
         """As published (section 3.2).
 
         The document's summary by the prompt of table 7 ("Read this passage: ..."), in one call and
-        taken whole; the mean; no size bounds, sections not looked at, no heading path. An index
+        unchanged; the mean as threshold; no size bounds, no sections, no heading path. An index
         embeds the chunks themselves.
         """
         published: dict[str, Any] = {
@@ -195,12 +198,12 @@ class PICSplitter(BoundarySplitter):
                 )
         if self.scope == "section" and not self.respect_sections:
             raise InvalidParameter(
-                "respect_sections must be True where scope is 'section'; got False."
+                "respect_sections must be True when scope is 'section'; got False."
             )
 
     @property
     def least_tokens(self) -> int:
-        """`min_tokens`; for None a third of `max_tokens`, 100 without a limit."""
+        """`min_tokens`; if None, a third of `max_tokens`, or 100 without a limit."""
         if self.min_tokens is not None:
             return self.min_tokens
         return 100 if self.max_tokens is None else self.max_tokens // 3

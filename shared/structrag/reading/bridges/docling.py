@@ -70,7 +70,7 @@ def _content(document: Any) -> Mapping[str, Any]:
             document = json.loads(Path(document).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InvalidDocument(
-                f"{str(document)!r} is no JSON file of docling: {error}"
+                f"{str(document)!r} is not a docling JSON file: {error}"
             ) from error
     if hasattr(document, "export_to_dict"):
         document = document.export_to_dict()
@@ -78,8 +78,8 @@ def _content(document: Any) -> Mapping[str, Any]:
         document.get("body"), Mapping
     ):
         raise InvalidParameter(
-            "document must be a DoclingDocument, its export_to_dict() or the path of its JSON; got "
-            f"{type(document).__name__}. Of a conversion pass result.document."
+            "document must be a DoclingDocument, its export_to_dict() or the path of its JSON; "
+            f"got {type(document).__name__}. For the result of a conversion, pass result.document."
         )
     return document
 

@@ -45,7 +45,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     if not rows and text.strip():
         rows = [line.split(delimiter) for line in text.splitlines()]
         unsure.append(
-            "A quotation mark of the table is never closed; all of them were kept as text."
+            "A quotation mark is never closed, so all quotation marks were kept as text."
         )
     placed = PlacedText()
     labels = [f"row {number}" for number in range(1, len(rows) + 1)]

@@ -70,7 +70,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
 
 def _parsed(data: bytes, name: str) -> EmailMessage:
     if len(_MULTIPART.findall(data)) > _MOST_MULTIPARTS:
-        refuse(name, "it has far too many parts in parts. Save the message again.")
+        refuse(name, "it has too many nested parts. Save the message again.")
     try:
         message = email.message_from_bytes(data, policy=default)
     except RecursionError:

@@ -30,7 +30,9 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        refuse(name, f"it is no JSON, as notebooks are ({error}). Save it again.")
+        refuse(
+            name, (f"it is not JSON, the format of notebooks ({error}). Save it again.")
+        )
     cells = _cells(notebook)
     if cells is None:
         refuse(name, 'it is JSON without a list of "cells". Save it as a notebook.')

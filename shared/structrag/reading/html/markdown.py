@@ -58,7 +58,7 @@ def _table(lines: list[str], unsure: list[str]) -> str:
         return "\n".join(escaped_lines(rows))
     if any(row.count("|") != bars for row in rows):
         unsure.append(
-            f"The rows of the table beginning {rows[0][:60]!r} are not of one length."
+            f"The rows of the table that begins with {rows[0][:60]!r} differ in length."
         )
         bars = max(row.count("|") for row in rows)
     return "\n".join([f"|{'  |' * (bars - 1)}", f"|{' --- |' * (bars - 1)}", *rows])

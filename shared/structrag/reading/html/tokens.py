@@ -54,6 +54,14 @@ _NEVER_HIDDEN = (  # without an end tag, or the page itself
     *("param", "source", "track", "wbr"),
 )
 _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
+_LINE_CLASS = re.compile(
+    r"\bclass\s?=\s?[\"']?[^\"'<>]{0,99}\b(?:linenos?|line-?numbers?|lnt?)\b",
+    re.IGNORECASE,
+)
+_LINE_NUMBER = re.compile(
+    r"[ \t]{0,9}\d{1,6}[ \t]{0,9}</span\s?>(?!\s{0,9}(?:</?(?:br|pre|td)|<span|$))",
+    re.IGNORECASE,
+)
 _HIDDEN = re.compile(r"\shidden(?=[\s=/>])", re.IGNORECASE)
 # What generators of documentation show behind a heading or a term, for its own address.
 _PERMALINK = re.compile(
@@ -134,7 +142,8 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
 def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
     """`tokens` of what a page shows.
 
-    Templates, hidden elements, hidden facts of iXBRL and permalinks are left out; without
+    Templates, hidden elements, hidden facts of iXBRL, permalinks and the numbers in front of lines
+    of code are left out; without
     `navigation`, navigation too: `nav` and elements of that role. An element that is never closed
     is kept, and so is navigation around a heading of level 1 or the page's main part, where tags
     are badly nested.
@@ -142,13 +151,18 @@ def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
     kinds = {"template", "ix:header", "hidden"}
     if not navigation:
         kinds |= {"nav", "role"}
-    link_end = 0  # of the permalink that is being left out
+    link_end = 0  # of the permalink or line number that is being left out
     for token in _shown_tokens(source, kinds):
         kind, name, start, end = token
         if start < link_end:
             continue
         if kind == START and name == "a":
             link_end = _end_of_permalink(source, start, end)
+        elif (
+            kind == START and name == "span" and _LINE_CLASS.search(source, start, end)
+        ):
+            number = _LINE_NUMBER.match(source, end)
+            link_end = number.end() if number else 0
         yield token
 
 

@@ -226,13 +226,13 @@ def _input(
 ) -> tuple[tuple[Path, str], str]:
     """The file that is named, with its text, and why it is not taken ("": it is)."""
     nothing = (file, "")
-    reason = "it is not there"
+    reason = "it does not exist"
     for folder in dict.fromkeys((main.parent, file.parent)):
         for name in (f"{named}.tex", named):
             try:
                 found = (folder / name).resolve()
                 if not found.is_relative_to(root):
-                    reason = f"it is outside of {root}"
+                    reason = f"it is outside {root}"
                 elif found in (*open_files, file):
                     return nothing, "it inputs itself"
                 elif found.is_file():

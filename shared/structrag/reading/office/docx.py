@@ -83,7 +83,9 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     root = package.xml(main)
     body = root.find(f"{W}body")
     if root.tag != f"{W}document" or body is None:
-        package.refuse("it holds no Word document. Give it the suffix of what it is.")
+        package.refuse(
+            "it holds no Word document. Give it the suffix of its real format."
+        )
     reader = _WordReader(package, main, {"footnotes", "endnotes"}, comments=comments)
     walk(body, reader.enter, reader.leave)
     pieces = reader.pieces

@@ -37,7 +37,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         "",
     )
     if not root_file:
-        package.refuse(f"its {_CONTAINER} names no book. Make the file again.")
+        package.refuse(f"its {_CONTAINER} names no book. Create the file again.")
     root = package.xml(root_file)
     items = {each.get("id"): each for each in root.iter() if local(each) == "item"}
     encrypted = _encrypted(package)
@@ -50,7 +50,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             continue
         part = joined(posixpath.dirname(root_file), item.get("href", ""))
         if part in encrypted:
-            package.refuse("its pages are encrypted. Give it without protection.")
+            package.refuse("its pages are encrypted. Use a copy without protection.")
         if part not in package:
             unsure.append(f"The page {part} is missing in the file.")
             continue

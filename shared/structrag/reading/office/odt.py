@@ -87,7 +87,9 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     root = package.xml("content.xml")
     body = root.find(f"{_OFFICE}body/{_OFFICE}text")
     if body is None:
-        package.refuse("it holds no text document. Give it the suffix of what it is.")
+        package.refuse(
+            "it holds no text document. Give it the suffix of its real format."
+        )
     roots = [package.xml("styles.xml")] if "styles.xml" in package else []
     reader = _OdtReader(package, _Styles([*roots, root]), comments=comments)
     walk(body, reader.enter, reader.leave)

@@ -107,14 +107,15 @@ class Package:
             if ENCRYPTED in data:
                 self.refuse("it is encrypted. Save it without a password.")
             self.refuse(
-                "it is in the binary format of Office before 2007. Save it in the present one."
+                "it is in the binary format used before Office 2007. Save it in the current "
+                "format."
             )
         if not data:
             self.refuse("it is empty.")
         start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
         what = next((f": {w}" for mark, w in _OTHERS if start.startswith(mark)), "")
         self.refuse(
-            f"it is not what its suffix says{what}. Give it the suffix of what it is."
+            f"its content does not match its suffix{what}. Give it the suffix of its real format."
         )
 
     def refuse(self, reason: str) -> NoReturn:
@@ -218,8 +219,8 @@ class _Builder(ElementTree.TreeBuilder):
     def doctype(self, name: str, pubid: str, system: str) -> None:
         refuse(
             self._file,
-            f"{self._part} declares a document type ({name}), which could load other files. "
-            "Save it without one.",
+            f"{self._part} declares a document type ({name}), which could load other files. Save "
+            "it without the declaration.",
         )
 
 

@@ -34,7 +34,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     main = package.related("", "officeDocument") or "ppt/presentation.xml"
     root = package.xml(main)
     if root.tag != f"{_P}presentation":
-        package.refuse("it holds no slides. Give it the suffix of what it is.")
+        package.refuse("it holds no slides. Give it the suffix of its real format.")
     parts = targets(package, main)
     slides = _Slides(package)
     for number, entry in enumerate(root.iter(f"{_P}sldId"), 1):

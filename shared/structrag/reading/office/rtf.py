@@ -93,7 +93,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
         InvalidDocument: It is no RTF file, or groups are more than 5,000 deep.
     """
     if not data.lstrip().startswith(b"{\\rtf"):
-        refuse(name, "it is not an RTF file. Give it the suffix of what it is.")
+        refuse(name, "it is not an RTF file. Give it the suffix of its real format.")
     reader = _RtfReader(name, comments=comments)
     reader.read(data)
     uncertain = ["The file ends within a group, so it may be cut off."]

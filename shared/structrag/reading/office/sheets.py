@@ -58,7 +58,7 @@ def _check_package(package: Package) -> None:
     if manifest in package and "encryption-data" in package.text(manifest):
         package.refuse("it is encrypted. Save it without a password.")
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
-        package.refuse("it holds no sheets. Give it the suffix of what it is.")
+        package.refuse("it holds no sheets. Give it the suffix of its real format.")
     if package.size > MOST_BYTES:
         package.refuse(f"it unpacks to more than {MOST_BYTES:,} bytes. Split the file.")
 

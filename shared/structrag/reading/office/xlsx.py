@@ -34,7 +34,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     main = package.related("", "officeDocument") or "xl/workbook.xml"
     root = package.xml(main)
     if root.tag != f"{_S}workbook":
-        package.refuse("it holds no sheets. Give it the suffix of what it is.")
+        package.refuse("it holds no sheets. Give it the suffix of its real format.")
     values = _Values(package, main, root)
     relations = {each.id: each for each in package.relations(main)}
     placed = PlacedText()

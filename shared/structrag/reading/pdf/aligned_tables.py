@@ -18,7 +18,8 @@ _CELL_GAP = 1.0  # of the font size
 _COLUMN_GAP = 4.0  # points between two columns
 _ALIGNED = 3.0  # points
 _MOST_WORDS = 6.0  # of a typical cell
-_LABEL = re.compile(r"[^\w\s]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
+_LARGER = 1.2  # times the size above: a title, not the next row
+LABEL = re.compile(r"[^\w\s]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
 
 
 class Stretch(NamedTuple):
@@ -71,15 +72,15 @@ def _has_cells(row: Row) -> bool:
 
 
 def _follows(above: Row, below: Row) -> bool:
-    return above.page == below.page and 0 < below.top - above.top <= 3 * max(
-        above.size, below.size
-    )
+    if above.page != below.page or below.size > _LARGER * above.size:
+        return False
+    return 0 < below.top - above.top <= 3 * max(above.size, below.size)
 
 
 def _is_list(rows: Sequence[Row]) -> bool:
     """Labels beside text: bullets, (a), 1."""
     return all(
-        len(row.cells) == 2 and _LABEL.fullmatch(row.cells[0].text.strip())
+        len(row.cells) == 2 and LABEL.fullmatch(row.cells[0].text.strip())
         for row in rows
     )
 

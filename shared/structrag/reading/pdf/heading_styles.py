@@ -15,7 +15,7 @@ from structrag.reading.plain_titles import is_clean
 
 _LARGER = 1.15  # times the size of the body's type, and a point more
 _MOST_WORDS, _MOST_ROWS = 25, 8  # of a heading in larger type
-_BOLD_WORDS, _BOLD_ROWS = 15, 2  # of one in bold type
+_BOLD_WORDS, _BOLD_ROWS = 20, 3  # of one in bold type
 _SAME_SIZE = 1.05  # sizes nearer than this are one
 # A caption begins so; what it names is a table or picture, no section.
 _CAPTION = re.compile(
@@ -23,7 +23,11 @@ _CAPTION = re.compile(
     r"|illustration|scheme|plate|chart)\.?\s*(?:[a-z]?[-.]?\d|[ivx]+\b)[\w.-]*\W",
     re.IGNORECASE,
 )
+_ROMAN = re.compile(r"[IVX]{1,5}\.\s+[^a-z]+$")
 _LEADERS = re.compile(r"\.{4}|(?:\.\s){4}|…{2}")
+
+
+Look = tuple[float, bool, bool]  # size, bold, italic
 
 
 class Style(NamedTuple):
@@ -33,6 +37,16 @@ class Style(NamedTuple):
     bold: bool
     depth: int  # components of its number: 2 for 3.2; 0 without a number
     italic: bool = False
+    run_in: bool = False  # text follows in its row
+
+    @property
+    def look(self) -> Look:
+        return self.size, self.bold, self.italic
+
+    @property
+    def prominence(self) -> Look:
+        """The greater, the more it stands out."""
+        return self.size, self.bold, not self.italic
 
 
 class Body(NamedTuple):
@@ -76,6 +90,8 @@ def heading_style(
     if not _may_be_heading(rows[0], text):
         return None
     style = style_of(rows, text)
+    if style.run_in:
+        return style
     if is_large(style.size, body):
         is_heading = _fits_large_type(rows, text)
     elif style.size < 0.9 * body.size or len(text) > 150:
@@ -85,7 +101,9 @@ def heading_style(
     elif style.italic and not body.italic and _fits_bold_type(rows, text):
         is_heading = before_text and _begins_title(text)
     else:
-        is_heading = before_text and _is_title_in_body_type(rows, text)
+        is_heading = (before_text or _is_roman(text)) and _is_title_in_body_type(
+            rows, text
+        )
     return style if is_heading else None
 
 
@@ -106,7 +124,8 @@ def style_of(rows: Sequence[Row], text: str) -> Style:
     bold, italic = (
         all(getattr(row, kind) for row in rows) for kind in ("bold", "italic")
     )
-    return Style(_half(size), bold, _depth(text), italic)
+    run_in = rows[0].lead == len(rows[0].text)
+    return Style(_half(size), bold, _depth(text), italic, run_in)
 
 
 def _fits_large_type(rows: Sequence[Row], text: str) -> bool:
@@ -118,6 +137,8 @@ def _fits_large_type(rows: Sequence[Row], text: str) -> bool:
 
 def _fits_bold_type(rows: Sequence[Row], text: str) -> bool:
     words = len(text.split())
+    if text[0] in "([" and text[-1] in ")]":  # the unit of a table, a remark
+        return False
     return words <= _BOLD_WORDS and len(rows) <= _BOLD_ROWS and text[-1] not in ".,;:"
 
 
@@ -129,7 +150,14 @@ def _begins_title(text: str) -> bool:
 
 
 def _is_title_in_body_type(rows: Sequence[Row], text: str) -> bool:
-    return len(rows) == 1 and (_is_numbered_title(text) or _is_in_capitals(text))
+    if _is_in_capitals(text):
+        return len(rows) <= _BOLD_ROWS
+    return len(rows) == 1 and _is_numbered_title(text)
+
+
+def _is_roman(text: str) -> bool:
+    """Whether a Roman number and a dot stand before capitals."""
+    return bool(_ROMAN.match(text))
 
 
 def has_leaders(text: str) -> bool:
@@ -183,12 +211,16 @@ def _is_in_capitals(text: str) -> bool:
 def levels_of(styles: Sequence[Style]) -> list[int]:
     """Levels from 1 to 6, for each heading in order.
 
-    Larger type comes first, then bold, then upright, then fewer components of the number. Headings
-    of one type without a number have the level of the least deep numbered ones of that type.
+    Larger type comes first, then bold, then upright, then a row of its own, then fewer components
+    of the number. Headings of one type without a number have the level of the least deep numbered
+    ones of that type.
     """
     sizes = _representatives([style.size for style in styles])
-    types = [(-sizes[style.size], not style.bold, style.italic) for style in styles]
-    shallowest: dict[tuple[float, bool, bool], int] = {}
+    types = [
+        (-sizes[style.size], not style.bold, style.italic, style.run_in)
+        for style in styles
+    ]
+    shallowest: dict[tuple[float, bool, bool, bool], int] = {}
     for kind, style in zip(types, styles, strict=True):
         if style.depth:
             shallowest[kind] = min(shallowest.get(kind, style.depth), style.depth)

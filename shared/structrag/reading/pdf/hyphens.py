@@ -6,11 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from structrag.text.english import are_english
 
 # The last one, the soft hyphen, never belongs to the word.
 SIGNS = ("-", "\u2010", "\u00ad")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _PREFIXES = frozenset(["self", "well", "non", "cross", "ex", "all", "semi", "multi"])
+_LEAST_LETTERS = 4  # of words that tell the language, and
+_ENGLISH = 0.6  # of them in the dictionary: the text is English
 _SUSPENDED = frozenset(
     ["and", "or", "to", "und", "oder", "bis", "bzw", "sowie", "et", "ou", "och", "en"]
 )
@@ -38,17 +43,31 @@ class Hyphens:
         """Whether the hyphen between two parts of a word stays.
 
         Both are given without it: the end of a line and the next word. It stays behind compounds,
-        numbers, single letters and prefixes such as "self". Else the way that alone is found
-        elsewhere decides. A guess is noted: it stays where both parts are words of their own.
+        numbers and single letters. Else the way that alone is found elsewhere decides, then a
+        dictionary of English, then prefixes such as "self", behind which it stays. A guess is
+        noted: it stays in English text, and where both parts are words of their own.
         """
         a, b = first.casefold(), second.casefold()
-        if len(a) == 1 or "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:
+        if len(a) == 1 or "-" in a or any(map(str.isdigit, a)):
             return True
         whole, compound = self.counts[a + b], self.counts[f"{a}-{b}"]
         if (whole > 0) != (compound > 0):
             return compound > 0
+        if are_english([a + b])[0]:
+            return False
+        if a in _PREFIXES:
+            return True
         self.guessed.append(f"{first}-{second}")
-        return self.counts[a] > 1 and self.counts[b] > 1
+        return self._is_english or (self.counts[a] > 1 and self.counts[b] > 1)
+
+    @cached_property
+    def _is_english(self) -> bool:
+        words = [word for word in self.counts if len(word) >= _LEAST_LETTERS]
+        total = sum(self.counts[word] for word in words)
+        known = zip(words, are_english(words), strict=True)
+        return sum(self.counts[word] for word, is_known in known if is_known) > (
+            _ENGLISH * total
+        )
 
     def is_suspended(self, first: str, second: str) -> bool:
         """Whether the hyphen stands for the rest of a later word. As in "pre- and post-war":

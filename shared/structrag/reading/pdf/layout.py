@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, groupby, pairwise, zip_longest
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, pairwise, zip_longest
 from statistics import median
 from typing import NamedTuple
 
@@ -15,18 +14,9 @@ from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_line, fenced, heading_line
 from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
-from structrag.reading.pdf.heading_styles import (
-    Body,
-    Style,
-    body_of,
-    has_leaders,
-    heading_style,
-    is_large,
-    is_numbered,
-    levels_of,
-    style_of,
-)
-from structrag.reading.pdf.named_headings import rows_named
+from structrag.reading.pdf.heading_levels import Block, levels_of_blocks
+from structrag.reading.pdf.heading_styles import Body, body_of, has_leaders, is_large
+from structrag.reading.pdf.named_headings import rows_named, run_in_titles
 from structrag.reading.pdf.page_marks import find_page_marks
 from structrag.reading.pdf.pages import Grid, Line, NamedHeading, Page
 from structrag.reading.pdf.paragraphs import (
@@ -36,9 +26,8 @@ from structrag.reading.pdf.paragraphs import (
     spacing_of,
 )
 from structrag.reading.pdf.picture_places import picture_places
-from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
+from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of, with_run_in_titles
 from structrag.reading.pdf.running_heads import find_running_heads
-from structrag.reading.plain import plain_headings
 from structrag.text.plurals import pluralise
 
 _SHOWN = 5  # examples in a note
@@ -182,8 +171,17 @@ def _with_titles(
     parts: Sequence[_Part], headings: Sequence[NamedHeading]
 ) -> Iterator[_Part]:
     """A page's parts, with the rows that the file names as headings set apart."""
-    rows = [(i, part) for i, part in enumerate(parts) if isinstance(part, Row)]
-    named = rows_named([row for _, row in rows], headings) if headings else {}
+    if not headings:
+        yield from parts
+        return
+    split = run_in_titles([part for part in parts if isinstance(part, Row)], headings)
+    parts = [
+        piece
+        for part in parts
+        for piece in (split.get(part, (part,)) if isinstance(part, Row) else (part,))
+    ]
+    rows = [(i, row) for i, part in enumerate(parts) if (row := _only_row(part))]
+    named = rows_named([row for _, row in rows], headings)
     titles: dict[int, _Title] = {}
     covered: set[int] = set()
     for first, (end, level) in named.items():
@@ -198,10 +196,18 @@ def _with_titles(
             yield part
 
 
+def _only_row(part: _Part) -> Row | None:
+    """The row that a part is; a title of names in type of one width looks like code."""
+    if isinstance(part, Row):
+        return part
+    return part.rows[0] if isinstance(part, _Code) and len(part.rows) == 1 else None
+
+
 def _rows_and_tables(
     lines: Sequence[Line], page: int, has_code: bool
 ) -> Iterator[_Part]:
-    rows = _with_side_heads(list(rows_of(lines, page)))
+    rows = _with_side_heads(_with_numbers_at_left(list(rows_of(lines, page))))
+    rows = list(with_run_in_titles(rows))
     for is_code, group in groupby(rows, lambda row: has_code and row.mono):
         block = list(group)
         if is_code and (len(block) > 1 or len(block[0].cells) == 1):
@@ -223,6 +229,32 @@ def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
             yield _Loose(tuple(rows[start:end]))
         done = end
     yield from rows[done:]
+
+
+def _with_numbers_at_left(rows: Sequence[Row]) -> list[Row]:
+    """Rows, with the numbers of paragraphs in the right margin as if they stood in the left one."""
+    others = [row.right for row in rows if not _has_number_at_right(row)]
+    numbers = [int(row.cells[-1].text) for row in rows if _has_number_at_right(row)]
+    count = all(b == a + 1 for a, b in pairwise(numbers))
+    if len(numbers) < 2 or not count or len(others) < len(numbers):
+        return list(rows)
+    edge, left = max(others), min(row.left for row in rows)
+    moved: list[Row] = []
+    for row in rows:
+        *text, number = row.cells
+        if _has_number_at_right(row) and number.left > edge:
+            width = number.right - number.left
+            number = replace(number, left=left - 2 * width, right=left - width)
+            moved.append(row_of([number, *text], row.page))
+        else:
+            moved.append(row)
+    return moved
+
+
+def _has_number_at_right(row: Row) -> bool:
+    *text, number = row.cells
+    is_apart = text and number.left - text[-1].right > row.size
+    return bool(is_apart) and number.text.isdecimal() and len(number.text) < 5
 
 
 def _with_side_heads(rows: Sequence[Row]) -> list[Row]:
@@ -307,7 +339,7 @@ def _blocks(
     body = body_of(lines if in_tables else rows)
     groups = _groups(parts, spacing_of(rows))
     texts = [_text(group, joiner) for group in groups]
-    levels = _levels(groups, texts, body)
+    levels = levels_of_blocks(list(map(partial(_judged, pages), groups, texts)), body)
     blocks: list[_Text] = []
     notes: list[str] = []
     items: list[tuple[Paragraph, _Text]] = []
@@ -340,71 +372,27 @@ def _blocks(
     return [*blocks, *_list(items), *_images(pictures.get(len(groups), ()))], notes
 
 
+def _judged(pages: Sequence[Page], group: _Group, read: _Text) -> Block:
+    """What tells whether a group is a heading."""
+    if isinstance(group, _Title):
+        return Block(group.rows, read.text, named=group.level)
+    if not isinstance(group, Paragraph):
+        return Block((), "", is_table=not isinstance(group, _Code))
+    is_bullet = group.mark is not None and not group.mark.shown[0].isalnum()
+    rows, title = tuple(group.rows), _title(group, read.text)
+    on_page = all(_is_on_page(row, pages[row.page - 1]) for row in rows)
+    return Block(rows, title, is_text=on_page, is_bullet=is_bullet)
+
+
+def _is_on_page(row: Row, page: Page) -> bool:
+    """Whether a row stands on the paper. Broken files place text far beyond it."""
+    beyond = (-row.left, -row.top, row.right - page.width, row.bottom - page.height)
+    return max(beyond) < 0.1 * page.width
+
+
 def _images(pictures: Iterable[tuple[int, str]]) -> Iterator[_Text]:
     for page, markdown in pictures:
         yield _Text(markdown, ((0, page),))
-
-
-def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> list[int]:
-    """The level of each group that is a heading, 0 of the others.
-
-    Where the file names headings, what only looks like one has the level of the named ones that
-    look the same, else one below all of them. Type of the body is then no sign of a heading.
-    """
-    styles = [_style(groups, texts, i, body) for i in range(len(groups))]
-    named = {
-        i: group.level for i, group in enumerate(groups) if isinstance(group, _Title)
-    }
-    if not named:
-        for i in _numbered(groups, texts, styles):
-            styles[i] = style_of(groups[i].rows, _title(groups[i], texts[i].text))  # type: ignore[union-attr, arg-type]
-        ranks = iter(levels_of([style for style in styles if style]))
-        return [next(ranks) if style else 0 for style in styles]
-    looks: dict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
-    for i, level in named.items():
-        rows = groups[i].rows  # type: ignore[union-attr]
-        looks[_look(style_of(rows, texts[i].text))][level] += 1
-    below = max(named.values()) + 1
-    levels = [0] * len(groups)
-    for i, style in enumerate(styles):
-        if i in named:
-            levels[i] = named[i]
-        elif style and (look := _look(style)) in looks and look != body:
-            levels[i] = looks[look].most_common(1)[0][0]
-        elif style and (is_large(style.size, body) or style.bold > body.bold):
-            larger = style.size > max(size for size, *_ in looks)
-            levels[i] = 1 if larger else below
-    return levels
-
-
-def _numbered(
-    groups: Sequence[_Group], texts: Sequence[_Text], styles: Sequence[Style | None]
-) -> Iterator[int]:
-    """The rows in the body's type that are numbered titles of one family, as in plain text."""
-    lines = [
-        " ".join(_title(group, read.text).split())
-        if isinstance(group, Paragraph)
-        else "|"
-        for group, read in zip(groups, texts, strict=True)
-    ]
-    starts = list(accumulate((len(line) + 2 for line in lines), initial=0))
-    for heading in plain_headings("\n\n".join(lines)):
-        i = bisect_right(starts, heading.start) - 1
-        group, line = groups[i], lines[i]
-        is_whole = heading.start == starts[i] and heading.end >= starts[i] + len(line)
-        if (
-            is_whole
-            and styles[i] is None
-            and isinstance(group, Paragraph)
-            and len(group.rows) == 1
-            and group.rows[0].upright
-            and is_numbered(line)
-        ):
-            yield i
-
-
-def _look(style: Style) -> tuple[float, bool, bool]:
-    return style.size, style.bold, style.italic
 
 
 def _text_rows(parts: Iterable[_Part]) -> list[Row]:
@@ -455,27 +443,6 @@ def _title(group: Paragraph | _Title, text: str) -> str:
     words = text.split()
     mark = group.mark if isinstance(group, Paragraph) else None
     return " ".join([mark.shown, *words] if mark else words)
-
-
-def _style(
-    groups: Sequence[_Group], texts: Sequence[_Text], i: int, body: Body
-) -> Style | None:
-    group = groups[i]
-    if not isinstance(group, Paragraph) or (
-        group.mark and not group.mark.shown[0].isalnum()
-    ):
-        return None
-    following = groups[i + 1] if i + 1 < len(groups) else None
-    before_text = following is not None
-    if isinstance(following, Paragraph) and len(following.rows) == 1:
-        row = following.rows[
-            0
-        ]  # a short one alone is a title of another kind, or no text
-        is_title = is_numbered(row.text) and (row.italic or row.bold)
-        before_text = len(row.text) > 60 or row.text[-1] in ".:" or is_title
-    return heading_style(
-        group.rows, _title(group, texts[i].text), body, before_text=before_text
-    )
 
 
 def _plain(line: str) -> str:

@@ -35,11 +35,18 @@ class _Run:
     text: list[str] = field(default_factory=list)
     # Characters by size of the type.
     sizes: dict[float, int] = field(default_factory=dict)
+    lead: int | None = (
+        None  # characters before the first in upright type of usual weight
+    )
     bold: int = 0  # characters
     italic: int = 0
     mono: int = 0
 
     def add(self, piece: TextPiece, left: float, right: float, baseline: float) -> None:
+        stands_out = piece.style.bold or piece.style.italic
+        if self.lead is None and not stands_out and any(map(str.isalpha, piece.text)):
+            before = len(" ".join("".join(self.text).split()))
+            self.lead = before if self.bold or self.italic else 0
         self.text.append(self._apart(piece, self.baseline - baseline))
         self.left = min(self.left, left)
         self.right = max(self.right, right)
@@ -95,6 +102,7 @@ class _Run:
             self.faint,
             self.mono > half,
             self.drawn,
+            self.lead or 0,
         )
 
 
@@ -154,12 +162,13 @@ def _continues(
         return False
     if not upright:
         return not piece.ended
-    size = max(piece.style.size, next(iter(run.sizes)))
+    sizes = piece.style.size, next(iter(run.sizes))
+    size = max(sizes)
     if abs(baseline - run.baseline) > 0.45 * size:
         return False
     last_left, last_right = run.last
     gap = max(left - last_right, last_left - right)
-    near = -_MOST_OVERLAP * size <= gap <= GAP * size
+    near = -_MOST_OVERLAP * size <= gap <= GAP * min(sizes)
     return near and not _ruled(grids, last_right, left, baseline)
 
 
@@ -195,11 +204,11 @@ def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
     joined = [first]
     for line in others:
         before = joined[-1]
-        size = max(line.size, before.size)
+        size, smaller = max(line.size, before.size), min(line.size, before.size)
         gap = line.left - before.right
         if line.text == before.text and line.left - before.left <= 0.15 * size:
             continue  # its shadow
-        near = -0.5 * size <= gap <= GAP * size and line.faint == before.faint
+        near = -0.5 * size <= gap <= GAP * smaller and line.faint == before.faint
         if near and not _ruled(
             grids, before.right, line.left, line.bottom - 0.2 * line.size
         ):
@@ -214,6 +223,10 @@ def _join(left: Line, right: Line, space: str) -> Line:
     if is_rtl(left.text) and is_rtl(right.text):
         texts.reverse()
     longer = max(left, right, key=lambda line: len(line.text))
+    larger = max(left, right, key=lambda line: line.size)
+    capitals = left.text.isupper() and right.text.isupper()
+    if capitals and larger.size < _SMALL_CAPITALS * min(left.size, right.size):
+        longer = larger
     return replace(
         longer,
         text=space.join(texts),
@@ -221,9 +234,15 @@ def _join(left: Line, right: Line, space: str) -> Line:
         italic=left.italic and right.italic,
         mono=left.mono and right.mono,
         drawn=min(left.drawn, right.drawn),
+        lead=left.lead
+        or (len(left.text) if _stands_out(left) and not _stands_out(right) else 0),
         left=left.left,
         right=right.right,
     )
+
+
+def _stands_out(line: Line) -> bool:
+    return (line.bold or line.italic) and not line.lead
 
 
 def is_rtl(text: str) -> bool:

@@ -6,13 +6,14 @@ import ctypes
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 from unicodedata import normalize
 
 from structrag.reading.pdf.pages import NamedHeading
 from structrag.reading.pdf.pieces import objects_of
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.rows import Row, are_small_capitals
 from structrag.reading.pdf.structure_tree import (
     elements_below,
     marks_of,
@@ -24,6 +25,10 @@ _FEWEST = 3  # bookmarks that are an outline; fewer lead to a cover or a content
 _HEADING_TAG = re.compile(r"H([1-6]?)")
 _MOST_ROWS = 5  # of one heading
 _CUT = 25  # letters of a bookmark from which on its end may be cut off
+_NEAR = 30.0  # points from the height a bookmark names, where a title may go on behind its words
+_RUN_IN_END = re.compile(
+    r"\s*[.:\u2013\u2014-]+\s*"
+)  # behind a title that text follows in its row
 # The number or label that stands before a title on the page, or in the bookmark alone.
 _NUMBER = re.compile(
     r"(?:chapter|section|part|appendix|annex|article|kapitel|abschnitt|teil|anhang|chapitre|partie"
@@ -98,28 +103,32 @@ def rows_named(
     free = [True] * len(rows)
     after = 0  # the heading before
     for heading in headings:
-        wanted = _letters(heading.title)
+        wanted, top = _letters(heading.title), heading.top
         places = []
-        for i in range(len(rows)):
-            end, is_cut = _end_of(letters, i, wanted)
+        for i, row in enumerate(rows):
+            near = top is not None and abs(row.top - top) < _NEAR
+            end, is_cut = _end_of(letters, i, wanted, near)
             # Text goes on behind a title in the body's type; a bookmark that is cut off has none.
             if end and all(free[i:end]) and not (is_cut and kinds[i] == usual[0][0]):
                 places.append((i, end, is_cut))
         if not places:
             continue
-        if heading.top is None:
+        if top is None:
             first, end, is_cut = min(
                 places, key=lambda place: (place[0] < after, place[0])
             )
         else:
-            top = heading.top
+            height = top
             first, end, is_cut = min(
-                places, key=lambda place: abs(rows[place[0]].top - top)
+                places, key=lambda place: abs(rows[place[0]].top - height)
             )
         while (
             is_cut
             and end < min(len(rows), first + _MOST_ROWS)
-            and kinds[end] == kinds[first]
+            and (
+                kinds[end] == kinds[first] or are_small_capitals(rows[first], rows[end])
+            )
+            and 0 < rows[end].top - rows[end - 1].top < 2 * rows[end].size
         ):
             end += 1
         named[first] = (end, heading.level)
@@ -128,13 +137,51 @@ def rows_named(
     return named
 
 
+def run_in_titles(
+    rows: Sequence[Row], headings: Sequence[NamedHeading]
+) -> dict[Row, tuple[Row, Row]]:
+    """Rows that begin with a named title and go on with its text, in two: the title with the sign
+    behind it, and the text. The title stands at the height that the bookmark names, and in no row
+    of its own there."""
+    split: dict[Row, tuple[Row, Row]] = {}
+    for heading in headings:
+        wanted, top = _letters(heading.title), heading.top
+        if top is None or not wanted:
+            continue
+        near = [row for row in rows if abs(row.top - top) < _NEAR]
+        if any(_letters(row.text).endswith(wanted) for row in near):
+            continue
+        for row in near:
+            end = _end_of_run_in(row.text, wanted)
+            if end and row not in split:
+                title = replace(row, text=row.text[:end].rstrip())
+                split[row] = title, replace(row, text=row.text[end:])
+                break
+    return split
+
+
+def _end_of_run_in(text: str, wanted: str) -> int:
+    """Where the text behind a title and its sign begins; 0 where the title is not there."""
+    for sign in _RUN_IN_END.finditer(text):
+        title = _letters(text[: sign.start()])
+        if len(title) > len(wanted) + 30 or not text[sign.end() :].strip():
+            return 0
+        is_title = title.endswith(wanted) and bool(wanted)
+        if is_title and _NUMBER.fullmatch(title.removesuffix(wanted)):
+            return sign.end()
+    return 0
+
+
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
 
 
-def _end_of(letters: Sequence[str], first: int, wanted: str) -> tuple[int, bool]:
+def _end_of(
+    letters: Sequence[str], first: int, wanted: str, near: bool
+) -> tuple[int, bool]:
     """The row after the last of those from `first` on that hold a title, 0 if they do not. And
-    whether they hold more than the title, which is then cut off."""
+    whether they hold more than the title, which is then cut off. A short one may be so only where
+    it is `near` the height that the bookmark names."""
     if not letters[first] or not wanted:
         return 0, False
     joined = accumulate(letters[first : first + _MOST_ROWS])
@@ -145,5 +192,7 @@ def _end_of(letters: Sequence[str], first: int, wanted: str) -> tuple[int, bool]
             return (end if len(text) > 2 else 0), False
         at = text.find(wanted) if len(wanted) >= _CUT else -1
         if at >= 0 and len(text) < 4 * len(wanted) and _NUMBER.fullmatch(text[:at]):
+            return end, True
+        if near and len(wanted) > 2 and text.startswith(wanted):
             return end, True
     return 0, False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,13 @@ _SAME_PLACE = 4.0  # points
 _LEAST_NUMBERS = 5  # on a page, of its lines
 _STEPS = (1, 5, 10)  # from one numbered line to the next
 _MOST_BESIDE = 30  # lines that are looked at beside a number
+_WATERMARK = re.compile(
+    r"confidential|draft|copy|sample|specimen|void|internal(?: use only)?|preliminary|top secret"
+    r"|(?:strictly|company) confidential|not for distribution|do not (?:copy|distribute)"
+    r"|entwurf|vertraulich|muster|kopie|confidentiel|brouillon|copie|projet|confidencial|borrador"
+    r"|copia|rascunho|bozza|riservato|concept|vertrouwelijk|черновик|копия|草稿|机密|样本|社外秘|見本",
+    re.IGNORECASE,
+)
 _CENTRE = (
     0.12  # of the page's sides: a light word so near the middle needs no second page
 )
@@ -24,7 +32,8 @@ def find_page_marks(pages: Sequence[Page]) -> Heads:
     """The watermarks and line numbers of pages, as numbers of their lines, and a note for each.
 
     A watermark is large type: light or see-through, where other text runs across it, it stands in
-    the middle of the page, or two pages have it at the same place; in any colour where both is so.
+    the middle of the page, is what watermarks say, or two pages have it at the same place; in any
+    colour where two of these are so.
     Line numbers are digits at one margin that count the rows beside them, by 1, 5 or 10, most of
     which are running text.
     """
@@ -66,7 +75,8 @@ def _watermarks(pages: Sequence[Page]) -> Iterator[tuple[int, int]]:
         )
         for (i, j), line in zip(places, lines, strict=True):
             crossed = any(_run_across(line, other) for other in pages[i].lines)
-            signs = crossed + repeated + line.faint
+            named = bool(_WATERMARK.fullmatch(line.text.strip(" *-!")))
+            signs = crossed + repeated + line.faint + named
             if signs > 1 or (line.faint and _is_amid(line, pages[i])):
                 yield i, j
 

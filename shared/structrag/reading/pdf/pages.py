@@ -31,6 +31,9 @@ class Line:
     faint: bool = False  # light or see-through, as a watermark is
     mono: bool = False  # in type of one width, as code is
     drawn: int = -1  # its place in the order of the file; -1: not known
+    lead: int = (
+        0  # characters at its start in bold or slanted type, where the rest is in none
+    )
 
 
 @dataclass(frozen=True, slots=True)

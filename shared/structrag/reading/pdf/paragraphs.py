@@ -13,15 +13,17 @@ from typing import NamedTuple
 
 from structrag.reading.numbering import roman_value
 from structrag.reading.pdf.heading_styles import has_leaders
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.rows import Row, are_small_capitals
 
 _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
 )
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
-_NUMBER = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.)]?\s+(?=\S)")
+_NUMBER = re.compile(
+    r"(?:[A-Z]\w{0,9}\.?\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
+)
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
-_HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
+_HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
@@ -144,7 +146,9 @@ def _link(
 def _stands_below(row: Row, above: Row) -> bool:
     if row.page != above.page or row.top <= above.top:
         return False
-    return row.left < above.right and row.right > above.left
+    overlaps = row.left < above.right and row.right > above.left
+    step = (row.top - above.top) / max(above.size, row.size)
+    return overlaps or 0.5 < step < 2  # below a title amid the width
 
 
 def _is_apart(
@@ -154,23 +158,61 @@ def _is_apart(
     above, row = rows[i - 1], rows[i]
     if row.top - above.top > 1.35 * spacing.of(max(above.size, row.size)):
         return True
+    if _are_capitals_of_one_title(above, row):
+        return False
     if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return True
     if ended and (_look(above) != _look(row) or _END.search(above.text)):
         return True
-    if len(current.rows) == 1 and _is_centred_title(above, row):
-        return True
+    if len(current.rows) == 1:
+        stands_apart = ended and _stands_apart(rows, i - 1, spacing)
+        if (
+            stands_apart
+            or _is_centred_title(above, row)
+            or _is_numbered_title(above, row)
+        ):
+            return True
     if _hangs(current, row) and not ended:
         return False
     centred = abs(row.left + row.right - above.left - above.right) <= 4
     return not centred and _is_indented(current, row, ended)
 
 
-def _is_centred_title(above: Row, row: Row) -> bool:
-    """Whether a row of capitals stands amid the text's width, and text in small letters follows."""
-    if not above.text.isupper() or row.text.isupper() or _HYPHEN.search(above.text):
+def _stands_apart(rows: Sequence[Row], i: int, spacing: Spacing) -> bool:
+    """Whether row i, below a wider space, may be the numbered title of the text below it."""
+    row = rows[i]
+    number = _NUMBER.match(row.text)
+    if not number or not row.text[number.end()].isupper() or row.text[-1] in ".,;:":
         return False
-    return row.left + above.size < above.left and above.right + above.size < row.right
+    above = rows[i - 1] if i and rows[i - 1].page == row.page else None
+    step = row.top - above.top if above else 0.0
+    return not 0 < step < 1.2 * spacing.of(row.size)
+
+
+def _are_capitals_of_one_title(above: Row, row: Row) -> bool:
+    """Whether two rows of capitals stand under one middle, or the second behind the number of the
+    first: the large ones are the first letters of words, and the second row may have none."""
+    centred = abs(row.left + row.right - above.left - above.right) <= 4
+    hangs = above.left < above.text_left and abs(row.left - above.text_left) <= 2
+    return (centred or hangs) and are_small_capitals(above, row)
+
+
+def _is_centred_title(above: Row, row: Row) -> bool:
+    """Whether a row of capitals stands amid the text's width, and text in small letters follows; or
+    one in bold, and other type follows."""
+    differs = above.text.isupper() > row.text.isupper() or above.bold > row.bold
+    if not differs or _HYPHEN.search(above.text):
+        return False
+    inset = above.left - row.left
+    amid = inset > above.size and above.right + above.size < row.right
+    return amid or inset > 3 * above.size
+
+
+def _is_numbered_title(above: Row, row: Row) -> bool:
+    """Whether a row in bold or slanted type begins with a number, and other type follows."""
+    stands_out = not above.lead and (above.bold > row.bold or above.italic > row.italic)
+    ends = above.text[-1] not in ",;" and not _HYPHEN.search(above.text)
+    return stands_out and ends and _NUMBER.match(above.text) is not None
 
 
 def _hangs(current: Paragraph, row: Row) -> bool:
@@ -179,7 +221,7 @@ def _hangs(current: Paragraph, row: Row) -> bool:
     if _look(above) != _look(row) or not (row.bold or row.italic):
         return False
     number = _NUMBER.match(above.text)
-    return number is not None and 0 < row.left - above.left <= 4 * row.size
+    return number is not None and 0 < row.left - above.left <= 8 * row.size
 
 
 def _look(row: Row) -> tuple[bool, bool, bool]:
@@ -212,7 +254,7 @@ def _row_below(rows: Sequence[Row], i: int) -> Row | None:
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
     """Whether the next row's first word would have fitted behind the row. If so, its line was ended
     on purpose."""
-    if _HYPHEN.search(above.text) and below.text[0].isalpha():
+    if _HYPHEN.search(above.text) and below.text[0].isalnum():
         return False
     width = (above.right - above.left) / len(above.text)
     first = below.text.partition(" ")[0]
@@ -224,7 +266,7 @@ def _goes_on(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
     above, row = rows[i - 1], rows[i]
     if _END.search(above.text) or above.bold != row.bold or has_leaders(above.text):
         return False
-    if _is_first_line(rows, i):
+    if _is_first_line(rows, i) or row.text.isupper() > above.text.isupper():
         return False
     first = next((character for character in row.text if character.isalnum()), "")
     if first.islower():

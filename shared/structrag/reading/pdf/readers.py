@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
-from structrag.reading.opening import check_file, check_reader, path_of
+from structrag.reading.opening import (
+    check_file,
+    check_images_to,
+    check_reader,
+    path_of,
+)
 from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.reader import Source, check_password, read_pdf
 from structrag.text.plurals import pluralise
@@ -59,11 +64,7 @@ def pages_of(
             "password is for the reader 'layout'; decrypt the file, or open it with the password "
             "in a reader of your own."
         )
-    if images_to is not None:
-        raise InvalidParameter(
-            "images_to is for the reader 'layout'; leave it out, or write the pictures in a reader "
-            "of your own."
-        )
+    check_images_to(images_to, reader)
     if hasattr(reader, "convert"):
         return _with_text(_converted(reader, source), source)
     if not callable(reader):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +9,20 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
+from structrag.reading.pdf.drawn_flows import (
+    in_flows,
+    with_box,
+    with_last_box,
+)
 from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.wrapped_tables import (
+    SENTENCE_END,
+    is_level,
+    level_rows,
+    middle_of,
+    wrapped_tables,
+)
 
 _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
@@ -19,8 +30,8 @@ _FILLED = 0.65  # of the column's width, by its typical line
 _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
 _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
+_INDENT = 2.0  # times the type's size
 _MORE = 0.03  # of the lines, that must go on better in the order of the file
-_SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
 
 def reading_order(
@@ -38,6 +49,9 @@ def reading_order(
     upright = [line for line in lines if line.upright]
     turned = [line for line in lines if not line.upright]
     tables = [grid for grid in grids if _holds_table(grid, upright)]
+    tables += wrapped_tables(
+        [line for line in upright if not any(grid.cell(line) for grid in tables)]
+    )
     items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
     by_place = _from_right(items) if right_to_left else _ordered(items, 0)
@@ -47,16 +61,20 @@ def reading_order(
 
     ordered = with_cells(by_place)
     if all(line.drawn >= 0 for line in upright):
-        as_drawn = with_cells(
-            sorted(
-                items,
-                key=lambda item: min(
-                    line.drawn for line in stand_ins.get(item, [item])
-                ),
-            )
+        in_file = sorted(
+            items,
+            key=lambda item: min(line.drawn for line in stand_ins.get(item, [item])),
         )
-        if _reads_better(as_drawn, ordered):
-            ordered = as_drawn
+        as_drawn = with_cells(in_file)
+        if _reads_better(as_drawn, ordered) or (
+            # A table beside text is in another column.
+            tables
+            and _jumps(_between_margins(in_file)) < _jumps(_between_margins(by_place))
+            and _coherence(as_drawn) >= _coherence(ordered)
+        ):
+            ordered = with_last_box(as_drawn)
+        elif not tables and not right_to_left:
+            ordered = with_last_box(in_flows(ordered))
     return ordered + turned, tables
 
 
@@ -70,25 +88,40 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
     if by_file > by_place + _MORE * len(drawn) + 1:
         return True
     alternate = [line for above, line in pairwise(placed) if not _is_near(above, line)]
-    if len(alternate) <= 0.2 * len(placed) or by_file < 0.8 * by_place:
+    if len(alternate) <= 0.2 * len(placed) or by_file < 0.7 * by_place:
         return False
-    jumps = sum(not _is_near(above, below) for above, below in pairwise(drawn))
-    words = median(_words(line.text) for line in alternate)
-    return 3 * jumps < len(alternate) and words >= _LEAST_WORDS
+    if 3 * _jumps(drawn) >= len(alternate):
+        return False
+    if median(_words(line.text) for line in alternate) >= _LEAST_WORDS:
+        return True
+    rows = level_rows(placed)  # the cells of a table are level
+    parted = sum(any(not _is_near(*pair) for pair in pairwise(row)) for row in rows)
+    return 2 * parted < len(rows)
+
+
+def _jumps(lines: Sequence[Line]) -> int:
+    return sum(not _is_near(above, below) for above, below in pairwise(lines))
+
+
+def _between_margins(items: Sequence[Line]) -> list[Line]:
+    """The items but for the highest and the lowest, a running head and a page number."""
+    ends = min(items, key=middle_of), max(items, key=middle_of)
+    return [item for item in items if item not in ends]
 
 
 def _is_near(above: Line, below: Line) -> bool:
     """Whether a line follows another at once: on its row, or in its column below."""
-    if _is_level(below, above):
+    if is_level(below, above):
         return below.left - above.right < 1.5 * above.size
-    overlaps = below.left < above.right and below.right > above.left
+    indent = _INDENT * above.size  # the mark of an item stands to the left of its text
+    overlaps = below.left < above.right and below.right > above.left - indent
     return overlaps and 0 < below.top - above.top < 4 * max(above.size, below.size)
 
 
 def _coherence(lines: Sequence[Line]) -> int:
     """How often a line goes on in the next as sentences do, less how often it does not."""
     return sum(
-        -1 if _SENTENCE_END.search(above.text) else 1
+        -1 if SENTENCE_END.search(above.text) else 1
         for above, below in pairwise(lines)
         if below.text[:1].islower()
     )
@@ -142,7 +175,7 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
     """By columns where a gutter divides the lines, else by rows."""
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
-        return in_rows(lines)
+        return inlevel_rows(lines)
     sides = _Sides(lines, gutter)
     across: list[Line] = []
     rest: list[Line] = []
@@ -153,10 +186,10 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
             rest.append(line)
     across.sort(key=lambda line: line.top)
     # Each of the rest stands above the first border whose middle is below its own.
-    middles = list(accumulate(map(_middle, across), max))
+    middles = list(accumulate(map(middle_of, across), max))
     parts: list[list[Line]] = [[] for _ in range(len(across) + 1)]
     for line in rest:
-        parts[bisect_right(middles, _middle(line))].append(line)
+        parts[bisect_right(middles, middle_of(line))].append(line)
     ordered: list[Line] = []
     for above, border in zip(parts, across, strict=False):
         ordered += [*_in_columns(above, gutter, depth), border]
@@ -167,7 +200,8 @@ def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
     """What is left of the gutter, then what is right of it."""
     left = [line for line in lines if _centre(line) < gutter]
     right = [line for line in lines if _centre(line) >= gutter]
-    return _ordered(left, depth + 1) + _ordered(right, depth + 1)
+    columns = _ordered(left, depth + 1), _ordered(right, depth + 1)
+    return with_box(*columns) or columns[0] + columns[1]
 
 
 class _Sides:
@@ -188,9 +222,11 @@ class _Sides:
         others, tops, height = self._left if leans_right else self._right
         first = bisect_left(tops, line.top - height)
         last = bisect_left(tops, line.bottom)
+        free = 0.2 * min(line.size, line.bottom - line.top)
         for other in others[first:last]:
             shared = min(other.bottom, line.bottom) - max(other.top, line.top)
-            if shared > 0.5 * other.size:
+            free -= max(0.0, shared)
+            if free < 0:
                 return False
         return True
 
@@ -206,28 +242,9 @@ def _centre(line: Line) -> float:
     return (line.left + line.right) / 2
 
 
-def _middle(line: Line) -> float:
-    return (line.top + line.bottom) / 2
-
-
-def in_rows(lines: Sequence[Line]) -> list[Line]:
+def inlevel_rows(lines: Sequence[Line]) -> list[Line]:
     """Top to bottom, and left to right on one row."""
-    return [line for row in _rows(lines) for line in row]
-
-
-def _rows(lines: Sequence[Line]) -> list[list[Line]]:
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: (_middle(line), line.left)):
-        if rows and _is_level(line, rows[-1][0]):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.left) for row in rows]
-
-
-def _is_level(line: Line, above: Line) -> bool:
-    """Whether a line stands on the row of an earlier one."""
-    return _middle(line) - _middle(above) <= 0.35 * max(1.0, min(line.size, above.size))
+    return [line for row in level_rows(lines) for line in row]
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -240,7 +257,8 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     fewest = min((count for _, _, count in stretches), default=len(lines))
     if fewest > _MOST_ACROSS * len(lines):
         return None
-    few = fewest + _OVER_THE_EDGE * len(lines)
+    # One may be a page number.
+    few = fewest + max(1.0, _OVER_THE_EDGE * len(lines))
     gaps: list[tuple[int, int]] = []
     for first, last, count in stretches:
         if count > few:
@@ -279,19 +297,28 @@ def _covered(lines: Sequence[Line], left: float) -> list[tuple[int, int, int]]:
 
 
 def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
-    """Whether both sides read like columns, and few lines divide them."""
+    """Whether both sides read like columns where they stand beside each other, and few lines divide
+    them."""
     left = [line for line in lines if line.right <= gutter]
     right = [line for line in lines if line.left >= gutter]
+    if not (left and right):
+        return False
+    top = max(min(line.top for line in side) for side in (left, right))
+    bottom = min(max(line.bottom for line in side) for side in (left, right))
+    beside, left, right = (
+        [line for line in part if top < line.bottom and line.top < bottom]
+        for part in (lines, left, right)
+    )
     if not (_reads_like_column(left) and _reads_like_column(right)):
         return False
-    return _divides_seldom(lines, gutter)
+    return _divides_seldom(beside, gutter)
 
 
 def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
     """Between lines across the gutter there are four rows or more. Wide spaces of justified rows
     meet by chance in fewer."""
     across = []
-    for row in _rows(lines):
+    for row in level_rows(lines):
         sides = _Sides(row, gutter)
         across.append(any(map(sides.divided_by, row)))
     parts = [divided for divided, _ in groupby(across)].count(False)
@@ -301,7 +328,7 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
 def _reads_like_column(lines: Sequence[Line]) -> bool:
     """Rows of text that fill the width. Wide spaces in justified rows part lines, so rows are
     looked at, not lines."""
-    rows = _rows(lines)
+    rows = level_rows(lines)
     if len(rows) < _LEAST_LINES:
         return False
     width = max(line.right for line in lines) - min(line.left for line in lines)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import regex
 
@@ -17,6 +18,12 @@ _BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u
 # An option of a command, a web address, a path or an e-mail address: its hyphens are its own.
 _ADDRESS = re.compile(r"\W{0,20}?(?:--\w|\w+://|www\.|~?\.{0,2}/\w|[\w.+-]{1,64}@\w)")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
+# A number, a title that begins with a capital, and a sign behind it.
+_RUN_IN = re.compile(
+    r"(?:(?:\d{1,2}|[A-Za-z]|[ivxIVX]{1,5})[.)]|\d{1,2}(?:\.\d{1,2}){1,4}\.?)\s+"
+    r"(?=[^\W\d_])[^a-z].*[.:\u2014]"
+)
+_RUN_IN_WORDS = 14
 _UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")
 
@@ -37,6 +44,9 @@ class Row:
     upright: bool
     italic: bool = False  # all of it
     mono: bool = False  # all of it is in type of one width
+    lead: int = (
+        0  # characters at its start in bold or slanted type, where the rest is in none
+    )
 
     @property
     def text_left(self) -> float:
@@ -75,25 +85,66 @@ def _same_row(a: Line, b: Line) -> bool:
 def row_of(cells: Sequence[Line], page: int) -> Row:
     """One row of lines that stand side by side."""
     text = ""
+    lead: int | None = None
     for cell in cells:
         cell_text = " ".join(cell.text.split())
-        text = f"{text}{space_between(text, cell.text)}{cell_text}"
+        space = space_between(text, cell.text)
+        stands_out = (cell.bold or cell.italic) and not cell.lead
+        if lead is None and not stands_out:
+            lead = len(text) + (len(space) + cell.lead if cell.lead else 0)
+        text = f"{text}{space}{cell_text}"
     longest = max(cells, key=lambda cell: len(cell.text))
-    words = [cell for cell in cells if any(map(str.isalpha, cell.text))] or cells
+    words = [cell for cell in cells if any(map(str.isalpha, cell.text))]
+    # Names in type of one width have no bold of their own: the rest of a title tells.
+    telling = [cell for cell in words if not cell.mono]
+    telling = telling or [cell for cell in cells if not cell.mono] or list(cells)
     return Row(
         page,
         tuple(cells),
         text,
         longest.size,
-        all(cell.bold for cell in words),
+        all(cell.bold for cell in telling),
         min(cell.left for cell in cells),
         max(cell.right for cell in cells),
         longest.top,
         longest.bottom,
         longest.upright,
-        all(cell.italic for cell in words),
+        all(cell.italic for cell in words or cells),
         all(cell.mono for cell in cells),
+        lead or 0,
     )
+
+
+def with_run_in_titles(rows: Sequence[Row]) -> Iterator[Row]:
+    """Rows, with a numbered title in bold or slanted type apart from the text that follows it in
+    its row. The text goes on below its number: that of an item hangs."""
+    for row, below in zip_longest(rows, rows[1:]):
+        title = row.text[: row.lead].rstrip()
+        is_title = _RUN_IN.fullmatch(title) and len(title.split()) <= _RUN_IN_WORDS
+        if (
+            is_title
+            and row.upright
+            and below
+            and row.top < below.top < row.top + 2 * row.size
+            and below.left <= row.left + 1
+        ):
+            yield replace(row, text=title, lead=len(title), italic=not row.bold)
+            yield replace(
+                row,
+                text=row.text[row.lead :].lstrip(),
+                lead=0,
+                bold=False,
+                italic=False,
+            )
+        else:
+            yield row
+
+
+def are_small_capitals(above: Row, row: Row) -> bool:
+    """Whether two rows are of capitals, and those of the second are small ones."""
+    capitals = above.text.isupper() and row.text.isupper()
+    smaller = 0.75 * above.size <= row.size < 0.92 * above.size
+    return capitals and smaller and above.bold == row.bold
 
 
 def space_between(before: str, after: str) -> str:
@@ -125,7 +176,7 @@ class Joiner:
             if before[-1] in "-\u2010"
             else None
         )
-        if broken and after[0].islower():
+        if broken and (after[0].islower() or _is_in_capitals(broken["word"], after)):
             first = _FIRST_WORD.match(after)
             if first and not self.hyphens.is_suspended(broken["word"], first[0]):
                 keeps = _is_address(before) or self.hyphens.keep(
@@ -135,6 +186,11 @@ class Joiner:
         elif broken and after[0].isalnum():
             return before + after  # a capital or a digit: the hyphen is the word's
         return f"{before}{space_between(before, after)}{after}"
+
+
+def _is_in_capitals(word: str, after: str) -> bool:
+    first = _FIRST_WORD.match(after)
+    return word.isupper() and first is not None and first[0].isupper()
 
 
 def _is_address(before: str) -> bool:

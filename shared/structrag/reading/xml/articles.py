@@ -248,7 +248,7 @@ class _Reader:
     def refused(self, *_: object) -> None:
         refuse(
             self.name,
-            "it declares entities, which could be a bomb. Save it without them.",
+            "it declares entities, which could expand without limit. Save it without them.",
         )
 
     def _taken(self) -> str:

@@ -90,7 +90,7 @@ class D3AddReport:
 
 
 class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
-    """Documents as D3 reads them: by sections, parts and paragraphs.
+    """Indexes documents for D3: by sections, parts and paragraphs.
 
     Example:
         >>> from structrag import read_text
@@ -99,17 +99,19 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         >>> report.sections, report.paragraphs
         (2, 2)
 
-    A document is one entry of a store, at three levels. `sections` has each section as path and
-    summary, which the language model is shown; `parts` runs of whole paragraphs, by which routing
-    works without a language model; `paragraphs` the units of evidence. A document is there at all
-    levels or not at all, and one that has not changed is left alone.
+    A document is one entry of a store, at three levels. `sections` holds the path and summary of
+    each section, for the language model to read; `parts` holds runs of whole paragraphs, for
+    routing without a language model; `paragraphs` holds the units of evidence. A document is stored
+    at all levels or not at all. An unchanged document is not indexed again.
 
     Args:
-        embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
+        embedder: The embedder of parts and paragraphs, anything that `as_embedder` accepts; None:
+            LSA over each.
         llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a
             `TransformersSummariser`; None: extractive.
-        preset: "default", or "paper": every section is summarised, however short, by the text
-            alone, the summary stays as it is, and it is listed whole, however long; no keywords.
+        preset: "default", or "paper": every section is summarised, even a short one, from the text
+            alone; the summary is left unchanged; a section is listed whole, whatever its length;
+            there are no keywords.
         summary_tokens, whole_tokens, section_tokens, paragraph_tokens, keywords, prompt: As in
             `SectionSplitter`; None: by the preset.
         paragraph_summaries: Whether every paragraph is summarised as well, by the same rules, for
@@ -117,7 +119,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        store: A folder, as in `Index`; no engine's place.
+        store: A folder, as in `Index`; not the address of an engine.
         stems, dtype, call_settings, options: As in `Index`.
     """
 
@@ -224,17 +226,17 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
 
     @property
     def sections(self) -> Reader:
-        """The sections there are now, without their text."""
+        """The current sections, without their text."""
         return self.own_store.reader(SECTIONS)
 
     @property
     def parts(self) -> Reader:
-        """The runs of paragraphs there are now."""
+        """The current runs of paragraphs."""
         return self.own_store.reader(PARTS)
 
     @property
     def paragraphs(self) -> Reader:
-        """The paragraphs there are now."""
+        """The current paragraphs."""
         return self.own_store.reader(PARAGRAPHS)
 
     def searched(self, level: str, snapshot: Snapshot | None = None) -> Reader:
@@ -269,13 +271,13 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         )
 
     def settings_name(self) -> str:
-        """Everything besides the document that decides what is indexed, as one string."""
+        """Everything except the document that decides what is indexed, as one string."""
         llm = self.runner.llm.name if self.runner.llm else None
         return setting_name([list(self._splitters.values()), llm, self.embedder.name])
 
     def layout(self, snapshot: Snapshot | None = None) -> SectionLayout:
-        """The sections with their paragraphs, put together once after a change. Those of now, or of
-        a snapshot."""
+        """The sections with their paragraphs, now or in a snapshot. Built once after each
+        change."""
         snapshot = snapshot or self.own_store.snapshot()
         layout = self._layout
         if layout is None or layout.changes != snapshot.changes:
@@ -309,9 +311,9 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         """Open a saved index with its settings.
 
         Models are not saved: pass the same `embedder` (and `llm`, `counter`) again. `verify`
-        compares the checksums of all files. Raises IndexDamaged if there is no index, or it is
-        incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder is
-        another one than it was built with.
+        compares the checksums of all files. Raises IndexDamaged if there is no index, or if it is
+        incomplete, altered, from another program or from a newer release; InvalidParameter if the
+        embedder is not the one it was built with.
         """
         models = {"embedder": embedder, "llm": llm, "counter": counter}
         call_settings = call_settings_of(call_settings, options, D3Index)

@@ -91,7 +91,7 @@ class Routing:
         check_at_least("share", self.share, 0)
         if self.share > 1:
             raise InvalidParameter(
-                f"share must be a share, from 0 to 1; got {self.share!r}."
+                f"share must be a number from 0 to 1; got {self.share!r}."
             )
         check_template("prompt", self.template, ["outline", "question"])
         check_counter(self.counter)

@@ -64,37 +64,37 @@ class D3Retriever(Retriever):
         >>> [hit.chunk.path for hit in D3Retriever(index, k=1).search("What is the valve made of?")]
         [('Valve',)]
 
-    The hits are in reading order. With a language model there are two calls: it reads the outline
-    and names sections, then reads their paragraphs and names the evidence. Without one, BM25 and
-    vectors choose less than half of a long text by parts of sections (see `Routing`), and
-    paragraphs there are ranked by both and by the score of their part.
+    The hits are in reading order. A language model is called twice: it reads the outline and names
+    sections, then reads their paragraphs and names the evidence. Without a model, BM25 and vectors
+    select less than half of a long text by parts of sections (see `Routing`), and rank the
+    paragraphs there by both and by the score of their part.
 
     Args:
-        index: What to search.
-        llm: Routes and selects: a function `str -> str` or a `LanguageModel`; None: neither (the
-            index's own model is not asked).
-        preset: "default", or "paper": section names instead of ids, nothing where nothing was
-            named.
-        router: "llm"; "evidence" (a section counts as its best sentence does there); "scores"
-            (BM25 and vectors); "auto": "llm" where there is one, else "evidence" where that is
-            given, else "scores".
-        strategy: "fused", "evidence" (paragraphs by their best sentence, best first, until the
-            tokens are used up), or one of `Selection`; None: that of `selection`, whose "auto" is
-            "base" with a language model, else "evidence" or "fused" as for `router`.
-        evidence: An `EvidenceRetriever` over the same documents, whose scores of sentences then
-            take the place of BM25 and vectors.
+        index: The index to search.
+        llm: The model that routes and selects: a function `str -> str` or a `LanguageModel`; None:
+            no model (the index's own model is not asked).
+        preset: "default", or "paper": section names instead of ids, and no hits if the model names
+            nothing.
+        router: "llm"; "evidence" (a section scores as its best sentence); "scores" (BM25 and
+            vectors); "auto": "llm" if `llm` is given, else "evidence" if that is given, else
+            "scores".
+        strategy: "fused", "evidence" (paragraphs by their best sentence, best first, within the
+            token budget), or a strategy of `Selection`; None: the strategy of `selection`, whose
+            "auto" means "base" with a language model, else "evidence" or "fused" as for `router`.
+        evidence: An `EvidenceRetriever` over the same documents, whose sentence scores then replace
+            BM25 and vectors.
         routing: Settings of the first stage; default by preset.
-        selection: Settings of the second stage but for "fused"; default by preset.
-        k: At most so many paragraphs, of those that are scored ("fused", or a strategy of
-            `Selection` that scores); None: no limit with "fused", else that of `selection`. What a
-            language model names is not limited.
-        max_tokens: With "fused" and "evidence": at most so many tokens together, but always one
-            paragraph; None: no limit.
-        call_settings, options: A `CallSettings`, or its settings by name, over all questions asked
-            together; without a cache, the index's.
+        selection: Settings of the second stage, except for "fused"; default by preset.
+        k: The largest number of scored paragraphs ("fused", or a strategy of `Selection` that
+            scores); None: no limit with "fused", else the limit of `selection`. Evidence named by a
+            language model is not limited.
+        max_tokens: The token budget with "fused" and "evidence"; one paragraph is always returned;
+            None: no limit.
+        call_settings, options: A `CallSettings`, or its settings by name, for all questions of one
+            call; without a cache, the cache of the index.
 
     Raises:
-        InvalidParameter: a setting is not allowed or does not fit another.
+        InvalidParameter: a setting is not allowed or conflicts with another.
     """
 
     def __init__(
@@ -163,15 +163,15 @@ class D3Retriever(Retriever):
     def result(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> D3Result:
-        """The evidence for a question with route, answers and cost.
+        """The evidence for a question, with the route, the model's answers and the cost.
 
-        `search` gives only its hits. A blank question or an empty index has none. `k` and `where`
-        are as in `search`. A call that fails, or an answer that cannot be used, affects that call
-        alone: scores stand in, and it is counted.
+        `search` returns only its hits. A blank question or an empty index has none. `k` and `where`
+        are as in `search`. A failed call or an unusable answer is replaced by scores and counted;
+        other calls are not affected.
 
         Raises:
-            InvalidParameter: the question is no string, or no document has a key of `where`.
-            NoModel: the strategy asks a language model and there is none.
+            InvalidParameter: the question is not a string, or no document has a key of `where`.
+            NoModel: the strategy needs a language model and none was given.
             BudgetExceeded: `max_calls` is reached.
         """
         return self.run(self.result_flow(question, k, where=where))
@@ -185,8 +185,8 @@ class D3Retriever(Retriever):
     def results(
         self, questions: Sequence[str], k: float | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions. Their calls run concurrently, at most `max_concurrency`
+        at a time."""
         return self.run(self._results_flow(questions, k, where))
 
     async def aresults(
@@ -196,7 +196,7 @@ class D3Retriever(Retriever):
         return await self.arun(self._results_flow(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
-        """What `result` would cost at most, by stage. Asks no model and embeds nothing."""
+        """The largest cost of `result`, by stage. Calls no model and embeds nothing."""
         check_query(question)
         return estimate(
             question,
@@ -210,14 +210,14 @@ class D3Retriever(Retriever):
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
+        """`search` as a flow."""
         result = yield from self.result_flow(query, k, where=where)
         return list(result.hits)
 
     def result_flow(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> Flow[D3Result]:
-        """`result` as steps."""
+        """`result` as a flow."""
         check_query(question)
         most = self.k if k is None else checked_k(k)
         selection = self.selection if most is None else replace(self.selection, k=most)
@@ -321,12 +321,12 @@ class D3Retriever(Retriever):
         return evidence, [(one.scores, one.parts) for one in chosen]
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with this retriever's models. The steps are its own, or those of an agent
-        such as `SelfAsk` around it."""
+        """Run a flow with this retriever's models: its own flow, or that of an agent around it,
+        such as `SelfAsk`."""
         return self.runner.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:
-        """`run` on an event loop. Calls asked at the same time by others share the limit
+        """`run` on an event loop. Concurrent calls of other tasks share the limit
         `max_concurrency`."""
         return await self.runner.arun(flow)
 
@@ -334,7 +334,7 @@ class D3Retriever(Retriever):
 def _check_given(evidence: Any, parameter: str) -> None:
     if evidence is None:
         raise InvalidParameter(
-            f"evidence must be given with {parameter}='evidence'; got None. Pass an "
+            f"evidence must be passed with {parameter}='evidence'; got None. Pass an "
             "EvidenceRetriever over the same documents."
         )
 
@@ -361,6 +361,7 @@ def _checked_router(router: str, model: Any, evidence: Any) -> str:
         _check_given(evidence, "router")
     if router == "llm" and model is None:
         raise InvalidParameter(
-            "llm must be given with router='llm'; got None. Take router='scores', which needs none."
+            "llm must be passed with router='llm'; got None. Or use router='scores', which needs "
+            "no model."
         )
     return router

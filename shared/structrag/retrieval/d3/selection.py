@@ -149,9 +149,8 @@ class Selection:
         for name in ("monot5", "cross_encoder"):
             if name in self.stages and getattr(self, name) is None:
                 raise InvalidParameter(
-                    f"{name} must be given with strategy {self.strategy!r}; got None. Pass a "
-                    'loaded model or the folder of one, or take strategy "lexical", which needs '
-                    "none."
+                    f"{name} must be passed with strategy {self.strategy!r}; got None. Pass a "
+                    'loaded model or its folder, or use strategy "lexical", which needs none.'
                 )
         summariser = as_language_model(self.summariser, "summariser")
         object.__setattr__(self, "summariser", summariser)

@@ -23,6 +23,7 @@ from structrag.model_calls.requests import (
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
+from structrag.retrieval.evidence.pieces import entry_of
 from structrag.retrieval.evidence.quantised import check_width, fit_quantiser
 from structrag.retrieval.evidence.record import (
     EncoderSpans,
@@ -37,7 +38,7 @@ from structrag.retrieval.evidence.required_context import (
     RequiredContext,
     find_required_context,
 )
-from structrag.retrieval.evidence.store import EvidenceLevel, entry_of
+from structrag.retrieval.evidence.store import EvidenceLevel
 from structrag.retrieval.evidence.words import is_word
 from structrag.text.arrays import BoolArray
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.index.selection import even_places
+from structrag.index.entries import StoredRow
+from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, documents_of
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
 from structrag.retrieval.evidence.record import (
-    Packed,
     Record,
-    cut_pieces,
-    pack,
-    scales_of,
     section_starts,
     unpack,
+    vectors_of,
 )
-from structrag.retrieval.evidence.units import Units
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     SUM_WIDTHS,
@@ -44,61 +42,68 @@ _APART = 10 * MAX_WIDTHS[-1]
 _NO_MATCH = -1.0  # the least cosine, for atoms without a token
 
 
-class Corpus:
+class Pool:
     """Atoms of pieces. Those that follow each other in a document are a run.
 
-    Units, blocks and sections are numbered through all runs, in the order given.
+    Blocks and sections are numbered through all runs, in the order given.
 
     Args:
-        pieces: At least one.
-        begins_run: Of each piece, whether it does not follow the one before it.
-        is_candidate: Of each piece, whether its atoms may be found.
-        is_sampled: Of each piece, whether its atoms show what is usual.
-        fitted: Arrays of all atoms in place of the pieces' own.
+        pieces: By row, ascending; at least one.
+        found: Rows of the pieces whose atoms may be found.
+        usual: Rows of the pieces whose atoms show what is usual.
+        fitted: Arrays of the atoms of all rows of the store that take the place of the pieces' own.
+        is_all: Whether these are all pieces that may be found.
     """
 
     def __init__(
         self,
-        pieces: Sequence[Packed],
-        begins_run: Sequence[bool],
-        is_candidate: Sequence[bool],
-        is_sampled: Sequence[bool],
+        pieces: Mapping[int, StoredRow],
+        found: Collection[int],
+        usual: Collection[int],
         fitted: Mapping[str, NDArray[Any]] | None = None,
+        *,
+        is_all: bool = False,
     ) -> None:
-        atoms, sizes = unpack(pieces)
-        self.atoms: Record = replace(atoms, **(fitted or {}))
+        atoms, sizes = unpack([stored.blobs for stored in pieces.values()])
+        rows = [*pieces]
+        if fitted:
+            firsts = fitted["firsts"]
+            of_rows = [np.arange(firsts[row], firsts[row + 1]) for row in rows]
+            places = np.concatenate(of_rows)
+            sums, lengths = (fitted[name][places] for name in ("sums", "lengths"))
+            atoms = replace(atoms, sums=sums, lengths=lengths)
+        self.atoms: Record = atoms
+        chunks = [stored.row.chunk for stored in pieces.values()]
+        by_id = documents_of(chunks)
+        numbers = {doc_id: number for number, doc_id in enumerate(by_id)}
+        begins = np.diff([numbers[chunk.doc_id] for chunk in chunks], prepend=-1) != 0
+        begins |= np.diff(rows, prepend=rows[0]) > 1
+        # Of each run.
+        self.documents: list[StoredDocument] = [
+            by_id[chunk.doc_id] for chunk in compress(chunks, begins)
+        ]
+        self.is_all = is_all
+        # Of the pieces that may be found, by view.
+        self.texts = [pieces[row].row.texts for row in rows if row in found]
         # The first atom of each piece and of each run, with the end of the last.
         self.piece_firsts: IntArray = running_totals(sizes)
-        begins = np.array(begins_run)
         self.firsts: IntArray = np.append(
             self.piece_firsts[:-1][begins], self.piece_firsts[-1]
         )
         self.piece_of: IntArray = np.repeat(np.arange(len(pieces)), sizes)
         self.run_of: IntArray = (np.cumsum(begins) - 1)[self.piece_of]
         # Which atoms may be found, and which show what is usual.
-        self.candidates: IntArray = np.flatnonzero(
-            np.array(is_candidate)[self.piece_of]
+        self.candidates, self.sampled = (
+            np.flatnonzero(np.isin(rows, [*some])[self.piece_of])
+            for some in (found, usual)
         )
-        self.sampled: IntArray = np.flatnonzero(np.array(is_sampled)[self.piece_of])
-        self.tokens: Int32Array = self.atoms.tokens
         self.blocks: IntArray = self._numbered(self.atoms.blocks)
         self.sections: IntArray = self._numbered(self.atoms.sections)
-        starts = np.flatnonzero(np.diff(self.blocks, prepend=-1))
-        self.block_tokens: Int32Array = self.atoms.block_tokens[starts]
 
-    @classmethod
-    def of_documents(
-        cls, records: Sequence[Record], encoder_spans: Sequence[Any]
-    ) -> Corpus:
-        """All pieces of whole documents."""
-        pieces: list[Packed] = []
-        begins: list[bool] = []
-        for record, spans in zip(records, encoder_spans, strict=True):
-            of_document = [pack(piece) for _, piece in cut_pieces(record, spans)]
-            pieces += of_document
-            begins += [not number for number in range(len(of_document))]
-        everything = [True] * len(pieces)
-        return cls(pieces, begins, everything, everything)
+    def token_frequencies(self, ids: Iterable[int]) -> list[int]:
+        """How many of the pieces that may be found hold each of some tokens."""
+        held = [set((of_piece.get(TOKENS) or "").split()) for of_piece in self.texts]
+        return [sum(str(number) in of_piece for of_piece in held) for number in ids]
 
     def _numbered(self, numbers: Int32Array) -> IntArray:
         """Numbers of documents, made different from those of the runs before."""
@@ -111,37 +116,12 @@ class Corpus:
         """The number of atoms."""
         return len(self.atoms)
 
-    def place(self, atom: int) -> tuple[int, int]:
-        """Which run an atom is of, and its number there."""
-        run = int(self.run_of[atom])
-        return run, atom - int(self.firsts[run])
-
-    @cached_property
-    def records(self) -> list[Units]:
-        """The atoms of each run, as their document numbers blocks and sections."""
-        atoms = self.atoms
-        units = []
-        for first, stop in zip(self.firsts, self.firsts[1:], strict=False):
-            run = slice(int(first), int(stop))
-            blocks = self.blocks[run]
-            units.append(
-                Units(
-                    atoms.starts[run],
-                    atoms.ends[run],
-                    atoms.tokens[run],
-                    (blocks - blocks[0]).astype(np.int32),
-                    atoms.sections[run],
-                    self.block_tokens[int(blocks[0]) : int(blocks[-1]) + 1],
-                )
-            )
-        return units
-
     # -- windows
 
     @cached_property
     def windows(self) -> dict[int, Windows]:
         """Width in reader tokens -> the windows of all atoms."""
-        middles = middles_of(self.tokens) + _APART * self.run_of
+        middles = middles_of(self.atoms.tokens) + _APART * self.run_of
         return {width: windows(middles, width) for width in MAX_WIDTHS}
 
     @cached_property
@@ -160,14 +140,11 @@ class Corpus:
     def cosines(self, vector: Array) -> list[FloatArray]:
         """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
         Zeros where there are no vectors."""
-        from scipy.sparse import csr_matrix
-
         if self.atoms.sums.shape[1] != len(vector):
             return [np.zeros(len(self)) for _ in self.summed]
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
-        sums = self.atoms.sums.astype(np.float32)
-        scales = scales_of(self.atoms, sums)
-        dots = (scales * (sums @ unit.astype(np.float32))).astype(np.float64)
+        sums = vectors_of(self.atoms)
+        dots = (sums @ unit.astype(np.float32)).astype(np.float64)
         lengths = [
             # A window of which a part is missing is about as much shorter.
             of_width * np.divide(now, whole, out=np.ones(len(self)), where=whole > 0)
@@ -178,9 +155,8 @@ class Corpus:
                 strict=False,
             )
         ]
-        bounds = np.append(section_starts(self.sections), len(self))
-        adding = csr_matrix((scales, np.arange(len(self)), bounds))
-        lengths.append(np.linalg.norm(adding @ sums, axis=1)[self.sections])
+        of_sections = np.add.reduceat(sums, section_starts(self.sections), axis=0)
+        lengths.append(np.linalg.norm(of_sections, axis=1)[self.sections])
         return [
             np.divide(
                 window_sums(dots, of), length, out=np.zeros(len(self)), where=length > 0
@@ -189,11 +165,6 @@ class Corpus:
         ]
 
     # -- tokens
-
-    @property
-    def has_tokens(self) -> bool:
-        """Whether there are vectors of tokens."""
-        return len(self.atoms.token_scales) > 0
 
     def matches(self, units: IntArray, queries: Array, quantiser: Quantiser) -> Array:
         """The best cosine of each query token within each atom. `units` ascend. `queries` (k, d)
@@ -208,7 +179,7 @@ class Corpus:
         best = np.full((len(units), len(queries)), _NO_MATCH, dtype=np.float32)
         filled = np.flatnonzero(sizes)
         if len(filled):
-            scores = products([kept], queries @ quantiser.axes, quantiser.bits)
+            scores = products(kept, queries, quantiser)
             starts = running_totals(sizes[filled])[:-1]
             best[filled] = np.maximum.reduceat(scores, starts, axis=0)
         return best
@@ -225,10 +196,6 @@ class Corpus:
         of_atoms = np.zeros(len(self), dtype=np.int32)
         of_atoms[self._stem_atoms[held]] = self.atoms.stem_counts[held]
         return of_atoms
-
-    def n_pieces_with(self, counts: Int32Array) -> int:
-        """How many pieces hold what the atoms hold so often."""
-        return len(np.unique(self.piece_of[np.flatnonzero(counts)]))
 
     @cached_property
     def stem_lengths(self) -> list[FloatArray]:
@@ -259,9 +226,3 @@ class Corpus:
         if len(held):
             has[np.searchsorted(np.cumsum(sizes), held, "right")] = True
         return has[self._titled_atoms]
-
-
-def best_of_sample(sampled: NDArray[Any], n: int) -> IntArray:
-    """At most `n` of some atoms, at even distances."""
-    chosen: IntArray = sampled[even_places(len(sampled), n)]
-    return chosen

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import regex
 
 from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.corpus import Corpus
-from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.pieces import StoredDocument
+from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import Ranking
-from structrag.retrieval.evidence.store import StoredDocument
 from structrag.text.arrays import Array, IntArray
 from structrag.text.folding import UNSEEN
 from structrag.text.scripts import UNPARTED
@@ -40,7 +39,7 @@ class WordMatch:
     # The word of the document that matches best, in characters; equal ends: none.
     start: int
     end: int
-    # Cosine of tokens; without token vectors 1 for the same stem, else 0.
+    # Cosine of tokens, seen from their mean; without token vectors 1 for the same stem, else 0.
     similarity: float
 
 
@@ -61,38 +60,35 @@ class SentenceMatch:
     words: tuple[WordMatch, ...]  # of the question, in its order
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedTokens:
-    """Tokens with their places in a document, in reading order."""
-
-    starts: IntArray
-    vectors: Array  # (n, d)
-
-
 def by_tokens(
-    question: str, asked: TokenVectors, text: str, sentence: Span, tokens: PlacedTokens
+    question: str,
+    asked: TokenVectors,
+    text: str,
+    sentence: Span,
+    starts: IntArray,
+    vectors: Array,
 ) -> tuple[WordMatch, ...]:
     """The words of a question matched by its tokens' vectors.
 
-    The best token stands for each word. `asked` are the question's tokens, `tokens` those of the
-    document `text` or of a part of it that holds the sentence.
+    The best token stands for each word. `asked` are the question's tokens, the others those of the
+    document `text` or of a part of it that holds the sentence, with their places.
     """
-    inside = (tokens.starts >= sentence[0]) & (tokens.starts < sentence[1])
-    starts = tokens.starts[inside]
+    inside = (starts >= sentence[0]) & (starts < sentence[1])
+    starts = starts[inside]
     words = word_spans(question)
-    firsts = [start for start, _ in words]
-    owners = [bisect_right(firsts, start) - 1 for start in asked.spans[:, 0].tolist()]
+    owners = (
+        np.searchsorted([start for start, _ in words], asked.spans[:, 0], "right") - 1
+    )
     matches = []
-    cosines = unit_rows(asked.vectors) @ unit_rows(tokens.vectors[inside]).T
+    cosines = unit_rows(asked.vectors) @ unit_rows(vectors[inside]).T
     for number, (start, end) in enumerate(words):
-        rows = [row for row, owner in enumerate(owners) if owner == number]
-        if not rows:
+        rows = cosines[owners == number]
+        if not len(rows):
             continue
         place, similarity = (sentence[0], sentence[0]), 0.0
         if len(starts):
-            best = cosines[rows].max(axis=1)
-            strongest = rows[int(best.argmax())]
-            place = _word_at(text, int(starts[int(cosines[strongest].argmax())]))
+            best = rows.max(axis=1)
+            place = _word_at(text, int(starts[rows[best.argmax()].argmax()]))
             similarity = float(best.mean())
         matches.append(WordMatch(question[start:end], *place, similarity))
     return tuple(matches)
@@ -107,105 +103,86 @@ def by_stems(
     for start, end in word_spans(text[first:last], parts=True):
         for stem in stems(text[first + start : first + end], language=language):
             places.setdefault(stem, (first + start, first + end))
+    nothing = first, first
     matches = []
     for start, end in word_spans(question):
         of_word = stems(question[start:end], language=language)
         if of_word:
-            place = next((places[stem] for stem in of_word if stem in places), None)
-            nothing = (sentence[0], sentence[0])
-            similarity = 0.0 if place is None else 1.0
-            matches.append(
-                WordMatch(question[start:end], *(place or nothing), similarity)
-            )
+            place = next((places[stem] for stem in of_word if stem in places), nothing)
+            similarity = float(place != nothing)
+            matches.append(WordMatch(question[start:end], *place, similarity))
     return tuple(matches)
 
 
 def explain_flow(
     query: str,
     hits: Sequence[Hit],
-    documents: Sequence[StoredDocument],
-    pool: Corpus,
+    pool: Pool,
     ranking: Ranking,
     encoder: TokenEncoder | None,
+    quantiser: Quantiser | None,
     language: str,
 ) -> Flow[list[tuple[SentenceMatch, ...]]]:
     """The sentences of each hit with the question's words they match. The encoder reads the
     question and the pieces around the hits; None: words match by stems."""
-    by_id = {stored.id: stored for stored in documents}
+    by_id = {stored.id: stored for stored in pool.documents}
+    pieces = [_pieces(by_id[hit.chunk.doc_id], hit.chunk) for hit in hits]
+    texts = dict.fromkeys(text for of_hit in pieces for _, text in of_hit)
     asked: TokenVectors | None = None
-    tokens: Mapping[tuple[str, Span], TokenVectors] = {}
-    if encoder is not None and hits:
-        around = [
-            (hit.chunk.doc_id, piece)
-            for hit in hits
-            for piece in _pieces(by_id[hit.chunk.doc_id], hit.chunk)
+    tokens: dict[str, TokenVectors] = {}
+    if encoder is not None and texts:
+        (asked,), read = yield [
+            EmbedTokens((query,), encoder, query=True),
+            EmbedTokens(tuple(texts), encoder),
         ]
-        asked, tokens = yield from _read_flow(query, around, by_id, encoder)
+        if quantiser is not None:
+            asked, *read = (
+                replace(of, vectors=quantiser.rests(of.vectors))
+                for of in (asked, *read)
+            )
+        tokens = dict(zip(texts, read, strict=True))
     explained = []
-    for hit in hits:
-        document = by_id[hit.chunk.doc_id]
-        pieces = _pieces(document, hit.chunk)
-        placed = _placed({piece: tokens.get((document.id, piece)) for piece in pieces})
+    for hit, of_hit in zip(hits, pieces, strict=True):
+        text = by_id[hit.chunk.doc_id].text
         sentences = []
-        for unit, sentence in _sentences(pool, documents, hit.chunk):
-            if asked is not None and placed is not None:
-                words = by_tokens(query, asked, document.text, sentence, placed)
+        for unit, sentence in _sentences(pool, hit.chunk):
+            if asked is None:
+                words = by_stems(query, text, sentence, language)
             else:
-                words = by_stems(query, document.text, sentence, language)
+                around = [(start, tokens[words]) for start, words in of_hit]
+                starts = [start + of.spans[:, 0] for start, of in around]
+                vectors = [of.vectors for _, of in around]
+                words = by_tokens(
+                    query,
+                    asked,
+                    text,
+                    sentence,
+                    np.concatenate(starts),
+                    np.concatenate(vectors),
+                )
             sentences.append(SentenceMatch(*sentence, ranking.share(unit), words))
         explained.append(tuple(sentences))
     return explained
 
 
-def _read_flow(
-    query: str,
-    around: Sequence[tuple[str, Span]],
-    documents: Mapping[str, StoredDocument],
-    encoder: TokenEncoder,
-) -> Flow[tuple[TokenVectors, dict[tuple[str, Span], TokenVectors]]]:
-    """The tokens of the question and of pieces, each piece read once."""
-    encoder_spans = list(dict.fromkeys(around))
-    texts = tuple(
-        documents[doc_id].text[slice(*piece)] for doc_id, piece in encoder_spans
-    )
-    requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
-    (asked,), read = yield requests
-    return asked, dict(zip(encoder_spans, read, strict=True))
-
-
-def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
-    """The pieces of a document that hold part of a chunk. They are as an encoder reads them."""
+def _pieces(document: StoredDocument, chunk: Chunk) -> list[tuple[int, str]]:
+    """The pieces of a document that hold part of a chunk, as an encoder reads them, with where
+    they begin."""
     return [
-        piece
-        for piece in document.encoder_spans
-        if piece[0] < chunk.end and chunk.start < piece[1]
+        (start, document.text[start:end])
+        for start, end in document.encoder_spans
+        if start < chunk.end and chunk.start < end
     ]
 
 
-def _sentences(
-    pool: Corpus, documents: Sequence[StoredDocument], chunk: Chunk
-) -> Iterator[tuple[int, Span]]:
+def _sentences(pool: Pool, chunk: Chunk) -> Iterator[tuple[int, Span]]:
     """The atoms that lie in a chunk, with their places. The places are within the chunk."""
-    for document, record, before in zip(
-        documents, pool.records, pool.firsts, strict=False
-    ):
-        if document.id != chunk.doc_id:
-            continue
-        inside = (record.ends > chunk.start) & (record.starts < chunk.end)
-        for unit in np.flatnonzero(inside).tolist():
-            start, end = int(record.starts[unit]), int(record.ends[unit])
-            span = max(start, chunk.start), min(end, chunk.end)
-            yield int(before) + unit, span
-
-
-def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
-    read = [(piece, of) for piece, of in tokens.items() if of is not None]
-    if not read:
-        return None
-    starts = [of.spans[:, 0].astype(np.int64) + piece[0] for piece, of in read]
-    return PlacedTokens(
-        np.concatenate(starts), np.concatenate([of.vectors for _, of in read])
-    )
+    atoms = pool.atoms
+    is_there = np.array([stored.id == chunk.doc_id for stored in pool.documents])
+    inside = (atoms.ends > chunk.start) & (atoms.starts < chunk.end)
+    for unit in np.flatnonzero(inside & is_there[pool.run_of]).tolist():
+        start, end = int(atoms.starts[unit]), int(atoms.ends[unit])
+        yield unit, (max(start, chunk.start), min(end, chunk.end))
 
 
 def _word_at(text: str, place: int) -> Span:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -14,14 +14,13 @@ import numpy as np
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
 from structrag.retrieval.evidence.answers import leads
-from structrag.retrieval.evidence.corpus import Corpus
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.packing import Passage
+from structrag.retrieval.evidence.pieces import StoredDocument
 from structrag.retrieval.evidence.references import is_reference
 from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
-from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.packing import reader_text
-from structrag.text.arrays import IntArray
 from structrag.text.heading_path import heading_context
 
 REFERENCES = 0.5  # what the score of an entry of a list of references is worth
@@ -33,57 +32,32 @@ class PassageReader:
     """Passages as the reader of a search gets them, with their tokens."""
 
     def __init__(
-        self,
-        documents: Sequence[StoredDocument],
-        pool: Corpus,
-        read_options: ReadOptions,
-        context: str = "lead",
+        self, pool: Pool, read_options: ReadOptions, context: str = "lead"
     ) -> None:
-        self.documents = documents
         self.pool = pool
         self.read_options = read_options
         self.context = context
-        self._sizes: dict[tuple[int, int], int] = {}
-        self._references: dict[int, bool] = {}
-        self._leads: dict[str, IntArray] = {}  # by document
 
     def tokens(self, first: int, stop: int) -> int:
         """Tokens of a run of atoms, with the context in front."""
-        run = first, stop
-        if run not in self._sizes:
-            self._sizes[run] = self.read_options.counter(
-                reader_text(self.chunk(first, stop))
-            )
-        return self._sizes[run]
+        return self.read_options.counter(reader_text(self.chunk(first, stop)))
 
     def joins(self, unit: int) -> bool:
         """Whether only blanks are between an atom and the one before."""
-        number, place = self.pool.place(unit)
-        if not place:
-            return False
-        record = self.pool.records[number]
-        between = self.documents[number].text[
-            record.ends[place - 1] : record.starts[place]
-        ]
-        return not between.strip()
+        atoms = self.pool.atoms
+        between = slice(int(atoms.ends[unit - 1]), int(atoms.starts[unit]))
+        return self._follows(unit) and not self._document(unit).text[between].strip()
 
     def ends(self, unit: int) -> bool:
         """Whether a passage may end behind an atom, as that leads to nothing."""
-        number, place = self.pool.place(unit)
-        record, document = self.pool.records[number], self.documents[number]
-        if place + 1 == len(record):
+        if not self._follows(unit + 1):
             return True
-        words, others = (
-            document.text[record.starts[at] : record.ends[at]]
-            for at in (place, place + 1)
-        )
-        if self._is_heading(number, place + 1):
-            own, next_path = (
-                document.paths[record.sections[at]] for at in (place, place + 1)
-            )
+        if self._is_heading(unit + 1):
+            own, next_path = self._section(unit)[1], self._section(unit + 1)[1]
             if len(next_path) <= len(own):
                 return True
-        return not self._is_heading(number, place) and not leads(words, others)
+        words = self._text(unit), self._text(unit + 1)
+        return not self._is_heading(unit) and not leads(*words)
 
     def by_worth(self, ranking: Ranking) -> Iterator[int]:
         """Units by the score of their hits."""
@@ -92,88 +66,45 @@ class PassageReader:
             score = ranking.share(unit)
             while waiting and -waiting[0][0] >= score:
                 yield heappop(waiting)[-1]
-            if self.is_reference(unit):
-                heappush(waiting, (-score * REFERENCES, order, unit))
+            worth = self._worth(unit)
+            if worth < 1:
+                heappush(waiting, (-score * worth, order, unit))
             else:
                 yield unit
         while waiting:
             yield heappop(waiting)[-1]
 
-    def is_reference(self, unit: int) -> bool:
-        if unit not in self._references:
-            number, place = self.pool.place(unit)
-            start = int(self.pool.records[number].starts[place])
-            self._references[unit] = is_reference(self.documents[number].text, start)
-        return self._references[unit]
+    def blocks(self) -> list[Chunk]:
+        """The blocks of the pool in reading order, each behind its headings."""
+        return [self._block(*run) for run in self._runs()]
 
-    def _is_heading(self, number: int, place: int) -> bool:
-        """Whether an atom is a section's heading."""
-        record, document = self.pool.records[number], self.documents[number]
-        section = int(record.sections[place])
-        has_heading = bool(document.paths[section])
-        return has_heading and int(record.ends[place]) <= document.body_starts[section]
-
-    def blocks(self, number: int) -> list[Chunk]:
-        """The blocks of a document in reading order, each behind its headings."""
-        return [self._block(number, run) for run in self._runs(number)]
-
-    def beside(
-        self, number: int, start: int, end: int
-    ) -> tuple[Chunk | None, Chunk | None]:
-        """The blocks before and behind a span of a document. None where there is none. Headings
-        that lead to the span are no block before it."""
-        record, runs = self.pool.records[number], self._runs(number)
+    def beside(self, start: int, end: int) -> tuple[Chunk | None, Chunk | None]:
+        """The blocks before and behind a span of the pool's only document. None where there is
+        none. Headings that lead to the span are no block before it."""
+        atoms, runs = self.pool.atoms, self._runs()
         firsts = [first for first, _ in runs]
-        last_before = int(np.searchsorted(record.ends, start, "right")) - 1
+        last_before = int(np.searchsorted(atoms.ends, start, "right")) - 1
         before = bisect_right(firsts, last_before) - 1
         if before >= 0 and all(
-            self._is_heading(number, unit)
-            for unit in range(firsts[before], last_before + 1)
+            map(self._is_heading, range(firsts[before], last_before + 1))
         ):
             before -= 1
-        first_behind = int(np.searchsorted(record.starts, end, "left"))
+        first_behind = int(np.searchsorted(atoms.starts, end, "left"))
         after = bisect_right(firsts, first_behind) - 1
         return (
-            self._block(number, runs[before]) if before >= 0 else None,
-            self._block(number, runs[after]) if first_behind < len(record) else None,
-        )
-
-    def _runs(self, number: int) -> list[tuple[int, int]]:
-        """The atoms of each block. Headings are with those of the block behind them."""
-        record, document = self.pool.records[number], self.documents[number]
-        starts = np.flatnonzero(np.diff(record.blocks, prepend=-1))
-        stops = np.append(starts, len(record))[1:]
-        sections = record.sections[starts]
-        body_starts = [document.body_starts[one] for one in sections.tolist()]
-        are_titled = np.array([bool(document.paths[one]) for one in sections.tolist()])
-        are_headings = are_titled & (record.ends[starts] <= np.array(body_starts))
-        ends = stops[~are_headings | (stops == len(record))]
-        return list(pairwise([0, *ends.tolist()]))
-
-    def _block(self, number: int, run: tuple[int, int]) -> Chunk:
-        record, last = self.pool.records[number], run[1] - 1
-        return self._chunk(
-            self.documents[number],
-            int(record.sections[last]),
-            int(record.starts[run[0]]),
-            int(record.ends[last]),
+            self._block(*runs[before]) if before >= 0 else None,
+            self._block(*runs[after]) if first_behind < len(self.pool) else None,
         )
 
     def chunk(self, first: int, stop: int) -> Chunk:
         """The chunk of a run of atoms. Without blank lines in front and blanks behind."""
-        number, place = self.pool.place(first)
-        record, document = self.pool.records[number], self.documents[number]
-        last = place + stop - first - 1
-        return self._chunk(
-            document,
-            int(record.sections[place]),
-            int(record.starts[place]),
-            int(record.ends[last]),
-        )
+        atoms = self.pool.atoms
+        return self._chunk(first, int(atoms.starts[first]), int(atoms.ends[stop - 1]))
 
-    def hit(self, passage: Passage, ranking: Ranking) -> Hit:
+    def hit(self, passage: Passage, ranking: Ranking, rank: int) -> Hit:
         """A passage as a hit."""
-        return self._hit(self.chunk(passage.first, passage.stop), passage, ranking)
+        chunk = self.chunk(passage.first, passage.stop)
+        return self._hit(chunk, passage.best, ranking, rank)
 
     def cut(self, unit: int, ranking: Ranking, budget: int) -> list[Hit]:
         """The beginning of an atom that is above the budget, or nothing. It is cut at a word. An
@@ -181,54 +112,82 @@ class PassageReader:
         whole = replace(self.chunk(unit, unit + 1), context="")
         if self.read_options.counter(whole.text) > budget:
             block = Block("paragraph", whole.start, whole.end)
-            document = self.documents[self.pool.place(unit)[0]]
-            piece = self.read_options.cutter().cut(document.text, [block], budget)[0]
-            section = int(whole.section_id.rpartition("#")[2])
-            cut = self._chunk(document, section, piece.start, piece.end, {"cut": True})
-            whole = replace(cut, context="")
+            text = self._document(unit).text
+            piece = self.read_options.cutter().cut(text, [block], budget)[0]
+            cut = self._chunk(unit, piece.start, piece.end)
+            whole = replace(cut, context="", extras={**cut.extras, "cut": True})
         if self.read_options.counter(whole.text) > budget:
             return []
-        return [self._hit(whole, Passage(unit, unit + 1, unit, 1), ranking)]
+        return [self._hit(whole, unit, ranking, 1)]
 
-    def _hit(self, chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
-        worth = REFERENCES if self.is_reference(passage.best) else 1.0
-        shares = ranking.shares(passage.best).items()
-        parts = {name: worth * share for name, share in shares}
-        return Hit(chunk, sum(parts.values()), passage.rank, parts=parts)
+    def _document(self, unit: int) -> StoredDocument:
+        return self.pool.documents[int(self.pool.run_of[unit])]
 
-    def _chunk(
-        self,
-        document: StoredDocument,
-        section: int,
-        start: int,
-        end: int,
-        extras: dict[str, Any] | None = None,
-    ) -> Chunk:
+    def _section(self, unit: int) -> tuple[int, tuple[str, ...]]:
+        """Where the body of an atom's section begins, and its path."""
+        return self._document(unit).sections[int(self.pool.atoms.sections[unit])]
+
+    def _text(self, unit: int) -> str:
+        atoms = self.pool.atoms
+        return self._document(unit).text[atoms.starts[unit] : atoms.ends[unit]]
+
+    def _follows(self, unit: int) -> bool:
+        """Whether there is an atom before this one in its run."""
+        runs = self.pool.run_of
+        return 0 < unit < len(runs) and bool(runs[unit - 1] == runs[unit])
+
+    def _worth(self, unit: int) -> float:
+        """What the score of an atom counts."""
+        start = int(self.pool.atoms.starts[unit])
+        return REFERENCES if is_reference(self._document(unit).text, start) else 1.0
+
+    def _is_heading(self, unit: int) -> bool:
+        """Whether an atom is a section's heading."""
+        body_start, path = self._section(unit)
+        return bool(path) and int(self.pool.atoms.ends[unit]) <= body_start
+
+    def _runs(self) -> list[tuple[int, int]]:
+        """The atoms of each block. Headings are with those of the block behind them."""
+        starts = np.flatnonzero(np.diff(self.pool.blocks, prepend=-1)).tolist()
+        bounds = pairwise([*starts, len(self.pool)])
+        stops = [stop for start, stop in bounds if not self._is_heading(start)]
+        return list(pairwise(dict.fromkeys([0, *stops, len(self.pool)])))
+
+    def _block(self, first: int, stop: int) -> Chunk:
+        atoms = self.pool.atoms
+        start, end = int(atoms.starts[first]), int(atoms.ends[stop - 1])
+        return self._chunk(stop - 1, start, end)
+
+    def _hit(self, chunk: Chunk, unit: int, ranking: Ranking, rank: int) -> Hit:
+        worth = self._worth(unit)
+        parts = {
+            name: worth * float(share[unit]) for name, share in ranking.shares.items()
+        }
+        return Hit(chunk, sum(parts.values()), rank, parts=parts)
+
+    def _chunk(self, unit: int, start: int, end: int) -> Chunk:
+        """A slice of an atom's document, in that atom's section."""
+        document, (body_start, path) = self._document(unit), self._section(unit)
         text = document.text[start:end]
         body = text.lstrip()
         # the first line keeps its indentation
         start += text.rfind("\n", 0, len(text) - len(body)) + 1
         text = document.text[start:end].rstrip()
         end = start + len(text)
-        path = document.paths[section]
-        body_start = document.body_starts[section]
         starts_with_heading = bool(path) and start < body_start
         has_body = body_start < end  # which is behind the last letter
         shown = path[:-1] if starts_with_heading else path
         return Chunk(
             id=f"{document.id}:{start}-{end}",
             doc_id=document.id,
-            section_id=f"{document.id}#{section}",
+            section_id=f"{document.id}#{self.pool.atoms.sections[unit]}",
             start=start,
             end=end,
             text=text,
             context=self._context(document, shown, start, end),
             n_tokens=self.read_options.counter(text),
             path=path,
-            extras={
-                **_in_source(document, end - len(text.lstrip()), end),
-                **(extras or {}),
-            },
+            extras=_in_source(document, end - len(text.lstrip()), end),
             body_start=body_start if starts_with_heading and has_body else start,
         )
 
@@ -243,26 +202,15 @@ class PassageReader:
                 heading_context(document.title, path, counter, limit=PATH_TOKENS).text
             )
         if self.context != "none":
-            for lead in self._leads_at(document, start):
-                span = lead.shown(start, end)
-                if span is not None:
-                    parts.append(document.text[slice(*span)].strip())
+            firsts, stops, *_ = document.required.T
+            inside = (firsts <= start) & (start < stops)
+            for lead in document.required[inside].tolist():
+                span = RequiredContext(*lead).shown(start, end)
+                parts.append(document.text[slice(*span)].strip() if span else "")
         return "\n".join(filter(None, parts))
 
-    def _leads_at(self, document: StoredDocument, start: int) -> list[RequiredContext]:
-        """The leads of a document that a passage beginning there may need."""
-        if document.id not in self._leads:
-            self._leads[document.id] = np.array(
-                document.required, dtype=np.int64
-            ).reshape(-1, 4)
-        firsts, stops, *_ = self._leads[document.id].T
-        return [
-            document.required[i]
-            for i in np.flatnonzero((firsts <= start) & (start < stops))
-        ]
 
-
-def _in_source(document: StoredDocument, start: int, end: int) -> dict[str, int]:
+def _in_source(document: StoredDocument, start: int, end: int) -> dict[str, Any]:
     """Where a span stands in the document's markup, if it has any."""
     if document.source is None or start == end:
         return {}

@@ -1,9 +1,8 @@
-"""Token vectors as they are kept, in few bits. They are turned to their principal axes, and each
-axis has as many bits as it needs."""
+"""Token vectors as they are kept, in few bits. What they have besides their mean is turned to its
+principal axes, and each axis has as many bits as it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,47 +17,59 @@ Codes = NDArray[np.uint8]
 # Bits of a code, and how far its values are apart, in standard deviations of its axis: at 2 and 4
 # bits what is best for normal numbers (Max 1960), at 8 so much that hardly any lies outside.
 _APART = {8: 0.05, 4: 0.335, 2: 0.996}
-# Of the vectors' energy, by rounding, in the vectors the axes are fitted to.
+# Of the energy around the mean, by rounding, in the vectors the axes are fitted to.
 _LOST = 0.025
 _FITTED_ON = 50_000  # token vectors at most
 _ENOUGH = 2_000  # fewer vectors do not say what an axis needs
+_FEW = 100  # zeros that count into the mean, since that of few vectors is chance
 _TILE = 1024  # vectors multiplied at once
 
 
 @dataclass(frozen=True, slots=True)
 class Quantiser:
-    """The axes of kept vectors, and how each is rounded.
+    """The mean and the axes of kept vectors, and how each axis is rounded.
+
+    Vectors of many encoders lie in a narrow cone: seven tenths of the energy of E5's are their
+    mean, one tenth of MiniLM's. What tells them apart is what they have besides it.
 
     Example:
         >>> quantiser = fit_quantiser(np.eye(4, dtype=np.float32))
         >>> kept = quantise(np.array([[3.0, 4.0, 0.0, 0.0]], dtype=np.float32), quantiser)
-        >>> questions = np.eye(4, dtype=np.float32) @ quantiser.axes
-        >>> products([kept], questions, quantiser.bits).astype(float).round(2).tolist()
+        >>> products(kept, np.eye(4, dtype=np.float32), quantiser).astype(float).round(2).tolist()
         [[0.6, 0.8, 0.0, 0.0]]
     """
 
     axes: Array  # (d, n); each column is as long as the values of its codes are apart
     bits: Codes  # (n,), falling: 8, 4 or 2
+    mean: Array  # (d,), of vectors at length 1
+
+    def rests(self, vectors: Array) -> Array:
+        """What vectors have at length 1 besides the mean."""
+        units: Array = unit_rows(vectors.astype(np.float32, copy=False)) - self.mean
+        return units
 
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
-    """Unit vectors as rows of packed codes. The scales bring what is unpacked back to length 1."""
+    """What unit vectors have besides the mean, as rows of packed codes. The scales bring what is
+    unpacked back to its length."""
 
     rows: Codes  # (n, bytes)
     scales: Array  # (n,)
 
 
 def fit_quantiser(vectors: Array) -> Quantiser:
-    """The principal axes of vectors, and the bits of each.
+    """The mean and the principal axes of vectors, and the bits of each.
 
     Each axis has 8, 4, 2 or no bits: as few in all as keep 97.5 % of the energy that the vectors
-    have along the axes (reverse water-filling). Fewer than 2,000 vectors do not say what an axis
+    have around their mean (reverse water-filling). Fewer than 2,000 vectors do not say what an axis
     needs. All axes then have 8 bits, which cover every unit vector. At most 50,000 vectors are
-    looked at, at even distances. They are not centred.
+    looked at, at even distances.
     """
     step = max(1, -(-len(vectors) // _FITTED_ON))
     sample = unit_rows(vectors[::step].astype(np.float32, copy=False))
+    mean: Array = (sample.sum(axis=0) / (len(sample) + _FEW)).astype(np.float32)
+    sample -= mean
     _, columns = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     # the sign of an axis is of no matter; that of its largest number is made positive
     strongest = np.abs(columns).argmax(axis=0)
@@ -67,29 +78,32 @@ def fit_quantiser(vectors: Array) -> Quantiser:
     )
     axes = columns[:, ::-1].astype(np.float32)
     if len(vectors) < _ENOUGH:
-        return Quantiser(
-            axes / np.float32(127), np.full(axes.shape[1], 8, dtype=np.uint8)
-        )
+        furthest = np.float32(1 + np.linalg.norm(mean))
+        bits = np.full(axes.shape[1], 8, dtype=np.uint8)
+        return Quantiser(axes * (furthest / np.float32(127)), bits, mean)
     turned = sample @ axes
     deviations = np.sqrt((turned**2).mean(axis=0))
-    bits = _bits(turned, deviations)
+    # Vectors of questions lie in the same cone, and see what is lost along the mean.
+    seen = 1 + len(mean) * (mean @ axes) ** 2 / (turned**2).sum(axis=1).mean()
+    bits = _bits(turned, deviations, seen)
     order = np.argsort(-bits.astype(int), kind="stable")
     order = order[: np.count_nonzero(bits)]
     apart = (
         np.array([_APART[int(of_axis)] for of_axis in bits[order]]) * deviations[order]
     )
-    return Quantiser((axes[:, order] * apart).astype(np.float32), bits[order])
+    return Quantiser((axes[:, order] * apart).astype(np.float32), bits[order], mean)
 
 
-def _bits(turned: Array, deviations: Array) -> Codes:
-    """The bits of each axis. Axes of 4 and of 2 fill whole bytes."""
+def _bits(turned: Array, deviations: Array, seen: Array) -> Codes:
+    """The bits of each axis, by how much what is lost there is seen. Axes of 4 and of 2 fill whole
+    bytes."""
     costs, losses = np.array([0, *_APART]), [(turned**2).mean(axis=0)]
     for bits, apart in _APART.items():
         widths = np.maximum(apart * deviations, np.finfo(np.float32).tiny)
         rounded = (_codes(turned / widths, bits) + 0.5) * widths
         losses.append(((turned - rounded) ** 2).mean(axis=0))
-    lost = np.stack(losses)
-    allowed = _LOST * lost[0].sum()
+    lost = seen * np.stack(losses)
+    allowed = _LOST * losses[0].sum()
     low, high = 0.0, float(lost[0].max())  # energy that a bit is worth
     for _ in range(60):
         price = (low + high) / 2
@@ -124,7 +138,7 @@ def check_width(what: str, width: int, expected: int) -> None:
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:
-    """The vectors at length 1, turned, rounded and packed. Those of zeros have the scale 0."""
+    """What vectors have besides the mean, turned, rounded and packed."""
     bits = quantiser.bits
     widths = np.sqrt(np.einsum("ij,ij->j", quantiser.axes, quantiser.axes))
     turning = quantiser.axes / widths**2
@@ -132,43 +146,34 @@ def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:
     scales = np.zeros(len(vectors), dtype=np.float32)
     for start in range(0, len(vectors), _TILE):
         tile = slice(start, start + _TILE)
-        units = unit_rows(vectors[tile])
-        codes = _codes(units @ turning, bits)
+        rests = quantiser.rests(vectors[tile])
+        codes = _codes(rests @ turning, bits)
         rounded = (codes + np.float32(0.5)) * widths
-        lengths = np.sqrt(np.einsum("ij,ij->i", rounded, rounded))
-        np.divide(1, lengths, out=scales[tile], where=units.any(axis=1))
+        np.divide(
+            np.linalg.norm(rests, axis=1),
+            np.linalg.norm(rounded, axis=1),
+            out=scales[tile],
+            where=rests.any(axis=1),
+        )
         _pack(codes, bits, out=rows[tile])
     return Quantised(rows, scales)
 
 
-def products(parts: Sequence[Quantised], queries: Array, bits: Codes) -> Array:
-    """Products of kept vectors with turned queries.
-
-    Vectors come in the order of parts. `queries` (k, n) are products with a quantiser's axes, and
-    `bits` its bits. Gives (vectors, k), float32.
-    """
-    count = sum(len(part.rows) for part in parts)
-    columns = np.ascontiguousarray(queries.T, dtype=np.float32)
-    result: Array = np.empty((count, len(queries)), dtype=np.float32)
+def products(kept: Quantised, queries: Array, quantiser: Quantiser) -> Array:
+    """Products of kept unit vectors with queries (k, d). Gives (vectors, k), float32."""
+    bits = quantiser.bits
+    columns = np.ascontiguousarray((queries @ quantiser.axes).T, dtype=np.float32)
+    result: Array = np.empty((len(kept.rows), len(queries)), dtype=np.float32)
     # So many rows, unpacked, stay in the processor's cache until they are multiplied.
-    unpacked = np.empty((min(_TILE, count), len(bits)), dtype=np.float32)
-    first = filled = 0
-    for rows in (part.rows for part in parts):
-        start = 0
-        while start < len(rows):
-            taken = min(_TILE - filled, len(rows) - start)
-            _unpack(
-                rows[start : start + taken], bits, out=unpacked[filled : filled + taken]
-            )
-            start, filled = start + taken, filled + taken
-            if filled == _TILE:
-                np.matmul(unpacked, columns, out=result[first : first + filled])
-                first, filled = first + filled, 0
-    if filled:
-        np.matmul(unpacked[:filled], columns, out=result[first:])
+    unpacked = np.empty((_TILE, len(bits)), dtype=np.float32)
+    for start in range(0, len(result), _TILE):
+        rows = kept.rows[start : start + _TILE]
+        _unpack(rows, bits, out=unpacked[: len(rows)])
+        np.matmul(unpacked[: len(rows)], columns, out=result[start : start + _TILE])
     # What is packed begins at 0 and stands for the middle between two codes.
     result += (np.float32(0.5) - np.float32(2) ** (bits - np.float32(1))) @ columns
-    result *= np.concatenate([part.scales for part in parts])[:, None]
+    result *= kept.scales[:, None]
+    result += queries @ quantiser.mean
     return result
 
 

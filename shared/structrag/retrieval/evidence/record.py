@@ -33,7 +33,6 @@ from structrag.retrieval.evidence.windows import (
 from structrag.text.arrays import (
     Array,
     BoolArray,
-    FloatArray,
     Int32Array,
     IntArray,
     running_totals,
@@ -46,8 +45,7 @@ BLOBS = ("light", "codes")  # of a row
 
 EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
 Span = tuple[int, int]
-Blob = bytes | NDArray[np.uint8]
-Packed = tuple[Blob, Blob]  # a piece as a row has it
+Packed = Sequence[bytes | NDArray[np.uint8]]  # the blobs of a piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +127,6 @@ def read_units(outline: Outline, read_options: ReadOptions) -> Record:
         for section in outline.sections
     ]
     titles = _titles(units.sections, count_stems(paths, language=language))
-    around = windows_of_units(units.tokens)
-    summed = [window_sums(stems.lengths, of) for of in around]
     return Record(
         starts=units.starts,
         ends=units.ends,
@@ -139,7 +135,7 @@ def read_units(outline: Outline, read_options: ReadOptions) -> Record:
         sections=units.sections,
         block_tokens=units.block_tokens[units.blocks],
         stem_lengths=stems.lengths,
-        window_stems=np.stack(summed, axis=1).astype(np.int32),
+        window_stems=_window_stems(stems.lengths, units.tokens),
         stem_sizes=np.bincount(stems.texts, minlength=n_units).astype(np.int32),
         token_sizes=np.zeros(n_units, dtype=np.int32),
         sums=np.zeros((n_units, 0), dtype=np.int8),
@@ -151,6 +147,11 @@ def read_units(outline: Outline, read_options: ReadOptions) -> Record:
         token_scales=np.zeros(0, dtype=np.float32),
         token_rows=np.zeros((0, 0), dtype=np.uint8),
     )
+
+
+def _window_stems(lengths: Int32Array, tokens: Int32Array) -> Int32Array:
+    summed = [window_sums(lengths, of) for of in windows_of_units(tokens)]
+    return np.stack(summed, axis=1).astype(np.int32)
 
 
 def _titles(sections: Int32Array, stems: StemCounts) -> tuple[Int32Array, Keys]:
@@ -242,7 +243,7 @@ def with_vectors_of_all(records: Sequence[Record], vectors: Array) -> list[Recor
     ]
 
 
-def with_sums(record: Record, sums: FloatArray) -> Record:
+def with_sums(record: Record, sums: NDArray[Any]) -> Record:
     """The record with these sums of vectors by atom, shape (atoms, d)."""
     columns = [
         np.linalg.norm(window_sums(sums, of), axis=1)
@@ -315,6 +316,30 @@ def cut_pieces(
         )
 
 
+def part_of(record: Record, sizes: IntArray, first: int, stop: int) -> Record:
+    """Some atoms of pieces, of which each has so many, as a document of their own."""
+    # A section that goes over several pieces has its titles in each; one is enough.
+    begins_section = np.diff(record.sections, prepend=-1) != 0
+    begins_run = begins_section.copy()
+    begins_run[running_totals(sizes)[:-1]] = True
+    kept = begins_section[begins_run]
+    record = replace(
+        record,
+        title_sizes=record.title_sizes[kept],
+        title_keys=record.title_keys[np.repeat(kept, record.title_sizes)],
+    )
+    cuts = [0, int(record.starts[first]), int(record.ends[stop - 1])]
+    part = dict(cut_pieces(record, [(cut, cut) for cut in cuts]))[1]
+    blocks = part.blocks - part.blocks[0]
+    held = np.bincount(blocks, part.tokens).astype(np.int32)
+    part = replace(
+        part,
+        block_tokens=np.minimum(part.block_tokens, held[blocks]),
+        window_stems=_window_stems(part.stem_lengths, part.tokens),
+    )
+    return with_sums(part, vectors_of(part))
+
+
 def pack(record: Record) -> Packed:
     """The arrays as bytes: of each blob how many items each has, then these."""
     blobs = []
@@ -322,7 +347,7 @@ def pack(record: Record) -> Packed:
         arrays = [getattr(record, name) for name in names]
         head = np.array([FORMAT, *(array.size for array in arrays)], dtype=np.int32)
         blobs.append(b"".join([head.tobytes(), *(array.tobytes() for array in arrays)]))
-    return blobs[0], blobs[1]
+    return blobs
 
 
 def unpack(pieces: Sequence[Packed]) -> tuple[Record, IntArray]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice, pairwise
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from structrag.errors import (
     check_at_least,
     check_choice,
     check_query,
+    checked_k,
 )
 from structrag.index.add_batch import AddBatch, AddReport
 from structrag.index.corpus import CorpusReader, CorpusStore
@@ -42,10 +45,11 @@ from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
+from structrag.retrieval.evidence.pieces import TOKENS, VIEW
 from structrag.retrieval.evidence.scores import (
     Frequencies,
     Question,
@@ -53,14 +57,7 @@ from structrag.retrieval.evidence.scores import (
     frequencies_in,
     rank,
 )
-from structrag.retrieval.evidence.store import (
-    FOUND,
-    KIND,
-    TOKENS,
-    VIEW,
-    EvidenceLevel,
-    Pool,
-)
+from structrag.retrieval.evidence.store import FOUND, KIND, EvidenceLevel
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import reciprocal_rank_fusion
 from structrag.retrieval.retriever import Retriever
@@ -71,10 +68,19 @@ from structrag.text.terms import tokenizer_for
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+ORDERS = "rank", "document"  # of hits
 LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
-VERSION = 5  # of what records hold: raised when the same document gives others
+VERSION = 6  # of what records hold: raised when the same document gives others
+
+
+_OPEN: WeakValueDictionary[str, EvidenceRetriever] = WeakValueDictionary()
+
+
+def opened(handle: str) -> EvidenceRetriever | None:
+    """The retriever of a handle; None where it is not there, or was made by another process."""
+    return _OPEN.get(handle)
 
 
 class EvidenceOptions(CallOptions, total=False):
@@ -91,7 +97,7 @@ class EvidenceOptions(CallOptions, total=False):
 
 
 class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
-    """Finds the passages that answer a question, within a reader's tokens.
+    """Finds the passages that answer a question, within a token budget.
 
     Example:
         >>> from structrag import read_text
@@ -102,37 +108,36 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         ('The blue pump leaks.', ('Pumps',), 1)
 
     Every sentence, table row and heading is scored by how well the words around it match those of
-    the question. The best bring their paragraphs, until the tokens are used up. Each hit is an
-    exact slice of a document.
+    the question. The best ones bring in their paragraphs until the token budget is used. Each hit
+    is an exact slice of a document.
 
-    With an encoder that gives vectors of tokens (any of sentence-transformers with a fast
-    tokenizer, or `TransformersTokens`), the question's tokens are matched with those around each
-    sentence. With any other embedder the sentences' vectors are used instead, and the results are
-    not as good. docs/evidence.md has the formulas and figures.
+    With an encoder of token vectors (any sentence-transformers model with a fast tokenizer, or
+    `TransformersTokens`), the tokens of the question are matched with those around each sentence.
+    Any other embedder uses sentence vectors instead, and the results are not as good.
+    docs/evidence.md has the formulas and figures.
 
     Args:
-        embedding: What `as_embedder` takes. None: LSA over the documents, refitted when they
-            change.
-        token_encoder: Gives vectors of tokens beside an `embedding` that has none; then it embeds
-            all, and `embedding` the sentences.
-        max_tokens: Most tokens of the reader in all hits of a search together.
+        embedding: Anything that `as_embedder` accepts. None: LSA over the documents, refitted when
+            they change.
+        token_encoder: The encoder of token vectors, for an `embedding` that has none; `embedding`
+            then embeds only the sentences.
+        max_tokens: The token budget for all hits of a search together.
         order: "rank" for the best first, or "document" for reading order.
-        context: What stands in front of each passage (`chunk.context`) and counts. "lead": what a
-            part of a table or list cannot be read without, the caption and header of a table's
-            rows and the sentence before a list's items. "all": the heading path too. "none":
-            nothing.
-        reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
-            `language` alone or in `read_options`.
-        store: Where the documents are kept: a folder, "lancedb:" and a folder or bucket, "milvus:"
-            and a file or server, made if it is not there. Each `add` and `delete` writes it. None:
-            in memory, until `save`. An engine needs an `embedding`.
-        call_settings, options: A `CallSettings`, or its settings by their own names.
+        context: What precedes each passage (`chunk.context`) and counts towards the budget. "lead":
+            what a part of a table or list cannot be read without, that is the caption and header of
+            a table, or the sentence before a list. "all": the heading path too. "none": nothing.
+        read_options, language: How text is read; `read_options.counter` counts the tokens of the
+            budget. Pass `language` alone or in `read_options`.
+        store: Where to keep the documents: a folder, "lancedb:" and a folder or bucket, or
+            "milvus:" and a file or server; created if missing. Each `add` and `delete` writes to
+            it. None: in memory, until `save`. An engine needs an `embedding`.
+        call_settings, options: A `CallSettings`, or its settings by name.
 
-    A hit's score is that of its best sentence, from 0 to 1, which a sentence has that matches best
-    in every way. Scores of one search compare and fall with the rank; they cannot be compared
-    between questions. A hit's `parts` are what matched: "tokens", "vectors" and "stems" around its
-    best sentence, "section vectors" and "section stems" in its section, "titles" above it. They add
-    up to the score.
+    A hit's score is that of its best sentence, from 0 to 1; 1 means the best match in every
+    respect. Scores of one search fall with the rank; they cannot be compared between questions. A
+    hit's `parts` say what matched: "tokens", "vectors" and "stems" around its best sentence,
+    "section vectors" and "section stems" in its section, "titles" above it. They add up to the
+    score.
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ("kind", "version")
@@ -180,7 +185,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         embedding: Any = None,
         **options: Unpack[EvidenceOptions],
     ) -> EvidenceRetriever:
-        """A retriever that holds the documents; options are those of the class."""
+        """Index documents and return the retriever; options are those of the class."""
         retriever = cls(embedding, **options)
         retriever.add(documents)
         return retriever
@@ -231,11 +236,11 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """Open a saved retriever; arrays are memory-mapped.
 
         Models are not saved: pass the same `embedding` and options again. `verify` compares the
-        checksums of all files, not only the small ones.
+        checksums of all files, not only of the small ones.
 
         Raises:
-            IndexDamaged: there is no index, or it is incomplete, altered or not ours.
-            InvalidParameter: a model or a setting is another one than it was built with.
+            IndexDamaged: there is no index, or it is incomplete, altered or from another program.
+            InvalidParameter: a model or a setting is not the one it was built with.
         """
         return cls._loaded(path, verify, {**options, "embedding": embedding})
 
@@ -248,9 +253,26 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         check_same_config(address, saved, self.config(), "build a new index")
 
     def warm_up(self) -> None:
-        """Make what the first search would make. With LSA these are its vectors, which `save` then
-        writes."""
+        """Prepare what the first search would otherwise prepare. With LSA these are the vectors,
+        which `save` then writes."""
         self.level.near(self.level.reader(), (), None)
+
+    @property
+    def handle(self) -> str:
+        """A name by which `opened` finds this retriever while it is there."""
+        _OPEN[str(id(self))] = self
+        return str(id(self))
+
+    def encodes_like(self, other: EvidenceRetriever) -> bool:
+        """Whether two retrievers give a document the same arrays, whatever else they hold."""
+        mine, its = self.config(), other.config()
+        languages = self.read_options.language, other.read_options.language
+        names = "embedding", "token_encoder"
+        return (
+            not hasattr(self.embedder, "fit")
+            and all(mine[name] == its[name] for name in names)
+            and languages[0] == languages[1]
+        )
 
     def config(self) -> dict[str, Any]:
         """What decides vectors and arrays, besides the documents. It is saved with them."""
@@ -265,7 +287,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         }
 
     def settings_name(self) -> str:
-        """Everything besides the document that decides what is indexed, as one string."""
+        """Everything except the document that decides what is indexed, as one string."""
         return setting_name(self.config())
 
     # -- searching
@@ -282,20 +304,19 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The passages that answer a question: exact slices of documents.
 
         Args:
-            query: A blank one has no hits.
-            k: Most passages, none of them joined with the one it touches; None: no limit, and
-                those that touch are one. With `max_tokens` too, those nearest to each other become
-                one with what is between them (at most 120 tokens) to make room for others, until
-                the tokens are used.
-            where: SearchLimits the search to documents: `{"doc_id": "report"}`, any metadata
-                (`{"year": [2020, 2021]}`), or a function of a document's metadata.
-            max_tokens: Most tokens of the reader in all passages together, their contexts included.
-                None: the retriever's own, or no limit where `k` is given. What is found within
-                fewer tokens is found within more.
-            order: "rank" or "document"; None: the retriever's own.
+            query: The question. A blank one has no hits.
+            k: The largest number of passages. Adjacent passages stay separate with `k` and are
+                joined with None (no limit). With `max_tokens` too, passages close to each other are
+                joined across at most 120 tokens, to make room for others until the budget is used.
+            where: Limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year":
+                [2020, 2021]}`), or a function of a document's metadata.
+            max_tokens: The token budget for all passages, contexts included. None: the retriever's
+                setting, or no limit if `k` is given. A larger budget finds everything that a
+                smaller one finds.
+            order: "rank" or "document"; None: the retriever's setting.
 
         Raises:
-            InvalidParameter: the query is no string, another argument is not allowed, or no
+            InvalidParameter: the query is not a string, another argument is not allowed, or no
                 document has a key of `where`.
         """
         return self.run(
@@ -318,7 +339,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def batch(
         self, queries: Iterable[str], k: float | None = None, **options: Any
     ) -> list[list[Hit]]:
-        """`search` for several questions, which the model reads together; options as there."""
+        """`search` for several questions, which are encoded together. Options as there."""
         return self.run(self._batch_flow(queries, k, options))
 
     async def abatch(
@@ -341,22 +362,22 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> list[tuple[SentenceMatch, ...]]:
         """How the sentences of each hit match the question.
 
-        Word by word, to look at. With token vectors by cosines, for which the encoder reads the
-        pieces around the hits again; else by stems. `where` as in the search that gave the hits.
+        The match is shown word by word, for inspection: by cosines of token vectors, for which the
+        encoder reads the pieces around the hits again, else by stems. Pass the `where` of the
+        search that returned the hits.
         """
         return self.run(self._explain_flow(query, hits, where))
 
     def blocks(self, doc_id: str) -> list[Chunk]:
-        """The paragraphs, lists and tables of a document, in reading order. Each has the headings
-        before it. Raises InvalidParameter if the document is unknown."""
+        """The paragraphs, lists and tables of a document, in reading order, each with the headings
+        above it. Raises InvalidParameter if the document is unknown."""
         passages = self._passages(doc_id)
-        return [] if passages is None else passages.blocks(0)
+        return [] if passages is None else passages.blocks()
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        """The blocks before and behind a passage, of those that `blocks` gives.
-
-        None where the document begins or ends. A passage that begins or ends inside a block has
-        that block beside it.
+        """The blocks before and after a passage, as `blocks` returns them. None at the start or end
+        of the document. A passage that begins or ends inside a block has that block as its
+        neighbour.
 
         Example:
             >>> from structrag import read_text
@@ -369,16 +390,14 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         passages = self._passages(chunk.doc_id)
         if passages is None:
             return None, None
-        return passages.beside(0, chunk.start, chunk.end)
+        return passages.beside(chunk.start, chunk.end)
 
     def _passages(self, doc_id: str) -> PassageReader | None:
         """The passages of one document; None for one without text."""
         pool = self.level.whole(self.store.reader(), doc_id)
         if pool is None:
             return None
-        return PassageReader(
-            pool.documents, pool.corpus, self.read_options, self.context
-        )
+        return PassageReader(pool, self.read_options, self.context)
 
     def _explain_flow(
         self, query: str, hits: Sequence[Hit], where: Any
@@ -390,10 +409,9 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             yield from explain_flow(
                 query,
                 hits,
-                asked.pool.documents,
-                asked.pool.corpus,
-                asked.ranking,
+                *asked,
                 self.token_encoder,
+                self.level.quantiser,
                 self.read_options.language,
             )
         )
@@ -407,21 +425,21 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         max_tokens: int | None = None,
         order: str | None = None,
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
-        limits = search_limits(
-            k,
-            max_tokens,
-            order,
-            default_tokens=self.max_tokens,
-            default_order=self.order,
-        )
+        """`search` as a flow."""
+        most = None if k is None else checked_k(k)
+        if max_tokens is not None:
+            check_at_least("max_tokens", max_tokens, 1)
+        elif most is None:
+            max_tokens = self.max_tokens
+        order = self.order if order is None else check_choice("order", order, ORDERS)
         asked = yield from self._asked_flow(query, where)
         if asked is None:
             return []
-        hits = self._hits(asked, limits)
-        if limits.order == "document":
-            documents = dict.fromkeys(stored.id for stored in asked.pool.documents)
-            places = {doc_id: place for place, doc_id in enumerate(documents)}
+        hits = self._hits(*asked, most, max_tokens)
+        if order == "document":
+            # Runs of a document follow each other; of the last its place is as good.
+            ids = (stored.id for stored in asked[0].documents)
+            places = {doc_id: place for place, doc_id in enumerate(ids)}
             hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
         return hits
 
@@ -433,20 +451,18 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         asked = yield from self._asked_flow(query, where, in_all=True)
         if asked is None:
             return {}
-        pool, scores = asked.pool, asked.ranking.scores
-        found: dict[str, SentenceScores] = {}
-        for stored, units, (first, stop) in zip(
-            pool.documents,
-            pool.corpus.records,
-            pairwise(pool.corpus.firsts.tolist()),
-            strict=True,
-        ):
-            found[stored.id] = SentenceScores(units.starts, scores[first:stop])
-        return found
+        pool, ranking = asked
+        bounds = pairwise(pool.firsts.tolist())
+        return {
+            stored.id: SentenceScores(
+                pool.atoms.starts[first:stop], ranking.scores[first:stop]
+            )
+            for stored, (first, stop) in zip(pool.documents, bounds, strict=True)
+        }
 
     def _asked_flow(
         self, query: str, where: Any, *, in_all: bool = False
-    ) -> Flow[_Ranked | None]:
+    ) -> Flow[tuple[Pool, Ranking] | None]:
         """The pieces that meet a condition, and what in them answers a question. None for a blank
         query, and where there is nothing to search."""
         check_query(query)
@@ -463,14 +479,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             pool = level.near(reader, rows, where)
         if pool is None:
             return None
-        ranking = rank(
-            pool.corpus,
-            question,
-            self._frequencies(reader, question, pool),
-            level.quantiser,
-            language=self.read_options.language,
-        )
-        return _Ranked(pool, ranking)
+        frequencies = self._frequencies(reader, question, pool)
+        return pool, rank(pool, question, frequencies, level.quantiser)
 
     def _found_flow(
         self, reader: CorpusReader, question: Question, where: Any
@@ -490,44 +500,34 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> Frequencies:
         """How many pieces hold the question's stems and tokens: of those that may be found where
         all are at hand, else of all."""
-        language = self.read_options.language
         ids = [] if question.ids is None else question.ids.tolist()
         if pool.is_all:
-            tokens = pool.token_frequencies(ids)
-            return frequencies_in(
-                pool.corpus, question.text, language, np.array(tokens, dtype=float)
-            )
-        words = list(dict.fromkeys(stems(question.text, language=language)))
-        n_pieces, of_stems = reader.frequencies(VIEW, words)
-        of_tokens: list[int] = []
-        if ids:
-            _, of_tokens = reader.frequencies(TOKENS, [*map(str, ids)])
-        by_stem = dict(zip(words, of_stems, strict=True))
-        return Frequencies(n_pieces, by_stem, np.array(of_tokens, dtype=float))
-
-    def _hits(self, asked: _Ranked, limits: SearchLimits) -> list[Hit]:
-        """The passages that answer a question, by rank."""
-        ranking = asked.ranking
-        pool = asked.pool
-        reader = PassageReader(
-            pool.documents, pool.corpus, self.read_options, self.context
+            return frequencies_in(pool, question, pool.token_frequencies(ids))
+        n_pieces, of_stems = reader.frequencies(VIEW, [*question.stems])
+        of_tokens = reader.frequencies(TOKENS, [*map(str, ids)])[1] if ids else []
+        return Frequencies(
+            n_pieces, np.array(of_stems, dtype=float), np.array(of_tokens, dtype=float)
         )
+
+    def _hits(
+        self, pool: Pool, ranking: Ranking, k: int | None, max_tokens: int | None
+    ) -> list[Hit]:
+        """The passages that answer a question, by rank."""
+        reader = PassageReader(pool, self.read_options, self.context)
         passages = pack(
-            pool.corpus,
-            islice(reader.by_worth(ranking), limits.units),
-            reader.tokens,
-            max_tokens=limits.max_tokens,
-            k=limits.k,
-            joins=reader.joins if limits.joins else _never,
+            pool,
+            reader.by_worth(ranking),
+            cache(reader.tokens),
+            max_tokens=max_tokens,
+            k=k,
+            joins=reader.joins,
             ends=reader.ends,
         )
-        if not passages and limits.max_tokens is not None:
-            return reader.cut(
-                next(reader.by_worth(ranking)), ranking, limits.max_tokens
-            )
+        if not passages and max_tokens is not None:
+            return reader.cut(next(reader.by_worth(ranking)), ranking, max_tokens)
+        # Joined passages leave gaps between the ranks at which they were taken.
         return [
-            replace(reader.hit(passage, ranking), rank=place)
-            # joined passages leave gaps between the ranks at which they were taken
+            reader.hit(passage, ranking, place)
             for place, passage in enumerate(passages, start=1)
         ]
 
@@ -541,12 +541,13 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         if self.embedder is not None:
             requests.append(Embed((query,), query=True, embedder=fitted_embedder))
         answers = list((yield requests))
+        counts = Counter(stems(query, language=self.read_options.language))
         if self.token_encoder is None:
-            return Question(query, answers[0][0])
+            return Question(query, counts, answers[0][0])
         (tokens,) = answers[0]
         vector = tokens.vector if self.embedder is None else answers[1][0]
         words = is_word(_ends(query), tokens.spans)
-        return Question(query, vector, tokens.vectors[words], tokens.ids[words])
+        return Question(query, counts, vector, tokens.vectors[words], tokens.ids[words])
 
 
 def _ends(query: str) -> str:
@@ -563,10 +564,6 @@ def _best_rows(scores: Mapping[int, float]) -> list[int]:
     return rows[:FOUND]
 
 
-def _never(_: int) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class SentenceScores:
     """A document's sentences, rows and headings with their scores. They are in reading order."""
@@ -574,14 +571,6 @@ class SentenceScores:
     starts: Int32Array  # (n,) in characters of the document
     # (n,) of one search, higher is better, in no fixed range.
     scores: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """The pieces that a question is asked of, and their atoms by how well they answer it."""
-
-    pool: Pool
-    ranking: Ranking
 
 
 def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:

@@ -5,26 +5,25 @@ It is made of matched tokens, vectors, stems and titles.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from structrag.index.lexical import Bm25, idf
-from structrag.retrieval.evidence.corpus import Corpus, best_of_sample
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.arrays import (
     Array,
-    BoolArray,
     FloatArray,
     Int32Array,
     IntArray,
+    evenly,
     running_totals,
 )
-from structrag.text.stems import stem_keys, stems
+from structrag.text.stems import stem_keys
 
 BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
@@ -54,6 +53,7 @@ class Question:
     """A question as it is matched; None where an encoder is missing."""
 
     text: str
+    stems: Mapping[str, int]  # how often it has each
     vector: Array | None = None  # (d,), in the space of the pool's sums
     tokens: Array | None = None  # (k, d) as the encoder gives them
     ids: Int32Array | None = None  # (k,)
@@ -61,40 +61,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Units, best first, with what each part added to their scores."""
+    """Units, best first, with what each part adds to their scores."""
 
     units: IntArray
-    scores: FloatArray  # of all atoms, by number
-    parts: Mapping[str, FloatArray]  # the same, by part; they add up to the score
-    highest: float = 1.0  # what an atom would have that is best in every part
-    # where some atoms' tokens were not matched
-    unmatched: Unmatched | None = None
-
-    def shares(self, unit: int) -> dict[str, float]:
-        """What each part adds to an atom's score, from 0 to 1.
-
-        It is a share of `highest`, and so is the sum. Of atoms that were not matched the sum falls
-        with the score too, from the one of the last atom that was.
-        """
-        parts = {name: float(values[unit]) for name, values in self.parts.items()}
-        share = 1 / self.highest
-        if self.unmatched is not None and self.unmatched.units[unit]:
-            parts["tokens"] = 0.0
-            share *= self.unmatched.scale
-        return {name: share * part for name, part in parts.items()}
+    scores: FloatArray  # of all atoms, by number, in no fixed range
+    # The same from 0 to 1, by part; they add up to what an atom's hit is given.
+    shares: Mapping[str, FloatArray]
 
     def share(self, unit: int) -> float:
         """The score of an atom, from 0 to 1. It is the sum of its `shares`."""
-        return sum(self.shares(unit).values())
-
-
-@dataclass(frozen=True, slots=True)
-class Unmatched:
-    """The atoms that have only the scores of the first stage."""
-
-    units: BoolArray  # of all atoms, by number
-    # Takes the highest score of a first stage to that of the last matched atom.
-    scale: float
+        return float(sum(values[unit] for values in self.shares.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +78,29 @@ class Frequencies:
     """How many pieces there are, and how many hold what a question has."""
 
     n_pieces: int
-    stems: Mapping[str, int]
+    stems: FloatArray  # of the question's stems
     tokens: FloatArray  # (k,) of the question's tokens
 
 
 def frequencies_in(
-    pool: Corpus, text: str, language: str, tokens: FloatArray
+    pool: Pool, question: Question, tokens: Sequence[float]
 ) -> Frequencies:
     """The frequencies in a pool that is all there is; `tokens` are those of the tokens."""
-    counts = Counter(stems(text, language=language))
-    held = map(pool.stem_counts, stem_keys(counts))
-    n_holding = map(pool.n_pieces_with, held)
-    n_pieces = len(pool.piece_firsts) - 1
-    return Frequencies(n_pieces, dict(zip(counts, n_holding, strict=True)), tokens)
+    held = map(pool.stem_counts, stem_keys(question.stems))
+    n_holding = [len(np.unique(pool.piece_of[counts > 0])) for counts in held]
+    return Frequencies(
+        len(pool.piece_firsts) - 1,
+        np.array(n_holding, dtype=float),
+        np.array(tokens, dtype=float),
+    )
 
 
 def rank(
-    pool: Corpus,
+    pool: Pool,
     question: Question,
     frequencies: Frequencies,
     quantiser: Quantiser | None = None,
     *,
-    language: str = "english",
     shortlist: int = SHORTLIST,
 ) -> Ranking:
     """The candidates of a pool by score, equal ones in reading order.
@@ -131,43 +108,49 @@ def rank(
     Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
     others follow in its order.
     """
-    signals = {
-        **_vectors(pool, question),
-        **_stems(pool, question.text, language, frequencies),
-    }
-    first = _weighted(signals, UNMATCHED)
-    total = _total(first, len(pool))
-    before = pool.candidates[_by_score(total[pool.candidates])]
+    signals = {**_vectors(pool, question), **_stems(pool, question, frequencies)}
+    total, shares = _weighted(signals, UNMATCHED)
+    units = _by_score(total, pool.candidates)
     tokens = question.tokens
-    if quantiser is None or tokens is None or not len(tokens) or not pool.has_tokens:
-        return Ranking(before, total, first, _highest(first, UNMATCHED))
+    if (
+        quantiser is None
+        or tokens is None
+        or not len(tokens)
+        or not len(pool.atoms.token_scales)
+    ):
+        return Ranking(units, total, shares)
     check_width("token vectors of the question", tokens.shape[1], len(quantiser.axes))
-    chosen, rest = np.sort(before[:shortlist]), before[shortlist:]
-    signals["tokens"] = _matched(pool, question, quantiser, chosen, frequencies)
-    parts = _weighted(signals, MATCHED)
-    scores = _total(parts, len(pool))
-    matched, highest = chosen[_by_score(scores[chosen])], _highest(parts, MATCHED)
+    chosen, rest = np.sort(units[:shortlist]), units[shortlist:]
+    signals["tokens"] = _matched(pool, tokens, quantiser, chosen, frequencies)
+    scores, matched = _weighted(signals, MATCHED)
+    units = np.concatenate([_by_score(scores, chosen), rest])
     if not len(rest):
-        return Ranking(matched, scores, parts, highest)
-    # The rest was not matched: its scores are the first stage's, moved below the last matched one.
-    unmatched = np.ones(len(pool), dtype=bool)
-    unmatched[chosen] = False
-    for name, values in first.items():
-        parts[name] = np.where(unmatched, values, parts[name])
-    lowest = scores[chosen].min()
-    shift = lowest - 1.0 - total[rest].max()
-    parts["tokens"] = np.where(unmatched, shift, parts["tokens"])
-    scores = np.where(unmatched, total + shift, scores)
-    return Ranking(
-        np.concatenate([matched, rest]),
-        scores,
-        parts,
-        highest,
-        Unmatched(unmatched, float(lowest) / _highest(first, UNMATCHED)),
-    )
+        return Ranking(units, scores, matched)
+    # The rest was not matched: its scores are the first stage's, below the last matched one.
+    lowest = units[len(chosen) - 1]
+    scores[rest] = total[rest] + scores[lowest] - 1.0 - total[rest].max()
+    factor = sum(values[lowest] for values in matched.values())
+    for name, values in matched.items():
+        values[rest] = factor * shares[name][rest] if name in shares else 0.0
+    return Ranking(units, scores, matched)
 
 
-def _vectors(pool: Corpus, question: Question) -> dict[str, FloatArray]:
+def _weighted(
+    signals: Mapping[str, FloatArray], weights: Mapping[str, float]
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """The weighted sum of signals from 0 to 1, and what each adds to it where 1 is the most."""
+    parts = {name: weights[name] * signals[name] for name in weights if name in signals}
+    highest = sum(weights[name] for name in parts)
+    shares = {name: part / highest for name, part in parts.items()}
+    return np.sum([*parts.values()], axis=0), shares
+
+
+def _by_score(scores: FloatArray, units: IntArray) -> IntArray:
+    """Units by score, equal ones (to nine decimals) in reading order."""
+    return units[np.argsort(-np.round(scores[units], 9), kind="stable")]
+
+
+def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
     """The question's cosines with windows and sections of atoms, in [0, 1]."""
     if question.vector is None:
         return {}
@@ -177,97 +160,61 @@ def _vectors(pool: Corpus, question: Question) -> dict[str, FloatArray]:
 
 
 def _stems(
-    pool: Corpus, text: str, language: str, frequencies: Frequencies
+    pool: Pool, question: Question, frequencies: Frequencies
 ) -> dict[str, FloatArray]:
     """BM25 of the atoms' windows and sections, divided by their maxima. With the share of the
     question that stands in titles."""
-    scores, share = stem_scores(pool, text, language, frequencies)
-    *around, section = map(maxnorm, scores)
-    return {"stems": np.mean(around, axis=0), "section stems": section, "titles": share}
-
-
-def stem_scores(
-    pool: Corpus, text: str, language: str, frequencies: Frequencies
-) -> tuple[list[FloatArray], FloatArray]:
-    """BM25 of a question for each of `pool.summed`. With the share of its stems that stands in the
-    titles."""
-    counts = _rarest(Counter(stems(text, language=language)), frequencies)
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
-    titles, weight_of_all = np.zeros(len(pool)), 0.0
+    titles = np.zeros(len(pool))
     norms = [
         BM25.norm(lengths, mean)
         for lengths, mean in zip(pool.stem_lengths, pool.mean_stem_lengths, strict=True)
     ]
-    for key, (stem, times) in zip(stem_keys(counts), counts.items(), strict=True):
-        held = pool.stem_counts(key)
-        weight = float(idf(frequencies.n_pieces, frequencies.stems[stem]))
-        weight_of_all += weight
-        titles += weight * pool.titled(key)
+    chosen = _rarest(frequencies.stems)
+    keys, times = stem_keys(question.stems), [*question.stems.values()]
+    weights = idf(frequencies.n_pieces, frequencies.stems)
+    for number in chosen.tolist():
+        titles += weights[number] * pool.titled(keys[number])
+        held = pool.stem_counts(keys[number])
         if not held.any():
             continue
         before = running_totals(held)
-        for number, of in enumerate(windows):
+        weight = times[number] * weights[number]
+        for score, of, norm in zip(scores, windows, norms, strict=True):
             tf = (before[of.stops] - before[of.firsts]).astype(np.float64)
-            scores[number] += times * weight * tf / (tf + norms[number])
-    return scores, titles / weight_of_all if weight_of_all else titles
+            score += weight * tf / (tf + norm)
+    *around, section = map(maxnorm, scores)
+    return {
+        "stems": np.mean(around, axis=0),
+        "section stems": section,
+        "titles": titles / (weights[chosen].sum() or 1.0),
+    }
 
 
-def _rarest(counts: Counter[str], frequencies: Frequencies) -> Counter[str]:
-    """The stems of a question that fewest pieces hold, in their order."""
-    if len(counts) <= MOST_TERMS:
-        return counts
-    held = np.array([frequencies.stems[stem] for stem in counts])
-    chosen = np.lexsort((held, held == 0))[:MOST_TERMS]
-    names = list(counts)
-    return Counter({names[i]: counts[names[i]] for i in sorted(chosen.tolist())})
+def _rarest(held: FloatArray) -> IntArray:
+    """The stems or tokens of a question that fewest pieces hold, in their order. Those that none
+    holds come last."""
+    chosen: IntArray = np.sort(np.lexsort((held, held == 0))[:MOST_TERMS])
+    return chosen
 
 
 def _matched(
-    pool: Corpus,
-    question: Question,
+    pool: Pool,
+    tokens: Array,
     quantiser: Quantiser,
     chosen: IntArray,
     frequencies: Frequencies,
 ) -> FloatArray:
-    """The windows' mean of matched tokens, in [0, 1]; chosen atoms only. The range of a window's
-    matches is that of the chosen atoms and of a sample of all."""
-    units = np.union1d(chosen, best_of_sample(pool.sampled, SAMPLE))
-    weights = token_weights(frequencies)
-    if len(weights) > MOST_TERMS:
-        assert question.tokens is not None  # noqa: S101
-        by_weight = np.lexsort((-weights, frequencies.tokens == 0))
-        heaviest = np.sort(by_weight[:MOST_TERMS])
-        question = replace(question, tokens=question.tokens[heaviest])
-        weights = weights[heaviest] / weights[heaviest].sum()
-    matches = token_scores(pool, question, quantiser, units, weights)
-    scores = np.zeros(len(pool))
-    scores[units] = np.mean([minmax(one, constant=0) for one in matches], axis=0)
-    return scores
+    """The windows' mean of matched tokens, in [0, 1]; chosen atoms only.
 
-
-def token_weights(frequencies: Frequencies, power: float = IDF_POWER) -> FloatArray:
-    """What each token weighs, by how few pieces hold it; together 1."""
-    weights: FloatArray = idf(frequencies.n_pieces, frequencies.tokens) ** power
-    weights /= weights.sum()
-    return weights
-
-
-def token_scores(
-    pool: Corpus,
-    question: Question,
-    quantiser: Quantiser,
-    units: IntArray,
-    weights: FloatArray,
-) -> list[FloatArray]:
-    """The matches of a question's tokens in the windows of some atoms.
-
-    They are the weighted mean, over the tokens, of their best cosines; an array for each of
-    `MAX_WIDTHS`. `units` ascend. `weights` (k,) gives arrays of shape (atoms,), and
-    (k, v) of shape (atoms, v).
+    Of a window that is the weighted mean, over the tokens, of their best cosines. Its range is that
+    of the chosen atoms and of a sample of all.
     """
-    assert question.tokens is not None  # noqa: S101
-    queries = unit_rows(question.tokens.astype(np.float32))
+    units = np.union1d(chosen, evenly(pool.sampled, SAMPLE))
+    heaviest = _rarest(frequencies.tokens)
+    weights = idf(frequencies.n_pieces, frequencies.tokens[heaviest]) ** IDF_POWER
+    queries = unit_rows(tokens[heaviest].astype(np.float32))
     needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(units), len(pool))
     matches = pool.matches(needed, queries, quantiser)
     # Place of each needed atom.
@@ -276,7 +223,10 @@ def token_scores(
     for width in MAX_WIDTHS:
         of = pool.windows[width].of(units)
         kinds.append(Windows(at[of.firsts], at[of.stops - 1] + 1))
-    return weighted_maxima(matches, weights, kinds)
+    found = weighted_maxima(matches, weights / weights.sum(), kinds)
+    scores = np.zeros(len(pool))
+    scores[units] = np.mean([minmax(one, constant=0) for one in found], axis=0)
+    return scores
 
 
 def _covered(of: Windows, n: int) -> IntArray:
@@ -285,27 +235,3 @@ def _covered(of: Windows, n: int) -> IntArray:
     np.add.at(changes, of.firsts, 1)
     np.add.at(changes, of.stops, -1)
     return np.flatnonzero(np.cumsum(changes[:-1]))
-
-
-def _weighted(
-    signals: Mapping[str, FloatArray], weights: Mapping[str, float]
-) -> dict[str, FloatArray]:
-    return {
-        name: weight * signals[name]
-        for name, weight in weights.items()
-        if name in signals
-    }
-
-
-def _highest(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> float:
-    """The highest sum of some parts. Each is from 0 to its weight."""
-    return sum(weights[name] for name in parts)
-
-
-def _total(parts: Mapping[str, FloatArray], n: int) -> FloatArray:
-    return np.sum(list(parts.values()), axis=0) if parts else np.zeros(n)
-
-
-def _by_score(scores: FloatArray | Sequence[float]) -> IntArray:
-    """Units by score, equal ones (to nine decimals) in reading order."""
-    return np.argsort(-np.round(scores, 9), kind="stable")

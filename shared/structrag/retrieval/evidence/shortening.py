@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structrag.errors import InvalidParameter, check_query
 from structrag.reading.files import read_text
-from structrag.retrieval.evidence.retriever import EvidenceOptions, EvidenceRetriever
+from structrag.retrieval.evidence.retriever import (
+    EvidenceOptions,
+    EvidenceRetriever,
+    opened,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,6 +31,15 @@ class Slice:
     context: str = ""
 
 
+class Place(NamedTuple):
+    """Where a text ends with a slice of a document that an `EvidenceRetriever` holds."""
+
+    handle: str  # of the retriever
+    doc_id: str
+    start: int  # characters [start, end) of the document
+    end: int
+
+
 class Shortener:
     """Finds the evidence for a question in some texts.
 
@@ -37,7 +50,8 @@ class Shortener:
         >>> text[piece.start : piece.end]
         'The blue pump leaks at the seal.'
 
-    The texts are embedded for every question, so give it some ten, not hundreds.
+    Texts that an index of evidence holds are taken from it as they are stored there, if it was made
+    with the same models. Others are embedded for every question, so give it some ten, not hundreds.
 
     Args:
         embedding, options: As in `EvidenceRetriever`.
@@ -51,27 +65,63 @@ class Shortener:
         # Refuses now what a question would refuse.
         EvidenceRetriever(embedding, **options)
 
-    def shorten(self, texts: Sequence[str], question: str) -> list[Slice]:
+    def shorten(
+        self,
+        texts: Sequence[str],
+        question: str,
+        places: Sequence[Place | None] | None = None,
+    ) -> list[Slice]:
         """The slices that answer a question, together at most `max_tokens`. Blank texts and a blank
-        question have none. Raises InvalidParameter for texts that are not a sequence of strings."""
+        question have none. `places` says of each text where it is stored, if it is. Raises
+        InvalidParameter for texts that are not a sequence of strings."""
         check_query(question)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InvalidParameter(
                 "texts must be a list of strings; got something else in it."
             )
         retriever = EvidenceRetriever(self.embedding, **self.options)
-        documents = []
-        for number, text in enumerate(texts):
-            if text.strip():
-                documents.append(read_text(text, id=str(number), format="markdown"))
-        retriever.add(documents)
+        starts = _put_stored(retriever, texts, places or ())
+        retriever.add(
+            read_text(text, id=str(number), format="markdown")
+            for number, text in enumerate(texts)
+            if text.strip() and number not in starts
+        )
         slices = []
         for hit in retriever.search(question):
             chunk = hit.chunk
             number = int(chunk.doc_id)
-            slices.append(
-                Slice(
-                    number, chunk.start, chunk.end, hit.score, hit.rank, chunk.context
-                )
+            start, end = (
+                place - starts.get(number, 0) for place in (chunk.start, chunk.end)
             )
+            slices.append(Slice(number, start, end, hit.score, hit.rank, chunk.context))
+        if retriever.order == "document":
+            slices.sort(key=lambda one: (one.text, one.start))
         return slices
+
+
+def _put_stored(
+    retriever: EvidenceRetriever, texts: Sequence[str], places: Iterable[Place | None]
+) -> dict[int, int]:
+    """Put those texts in that an index holds, with what it keeps of them.
+
+    Gives by text where that begins in its document. All are of one index, since each has token
+    vectors of its own form.
+    """
+    index: EvidenceRetriever | None = None
+    starts: dict[int, int] = {}
+    for number, place in enumerate(places):
+        holder = opened(place.handle) if place else None
+        if place is None or holder is None or not retriever.encodes_like(holder):
+            continue
+        index = index or holder
+        _, doc_id, start, end = place
+        lead = len(texts[number]) - (end - start)
+        if holder is not index or lead < 0:
+            continue
+        entry = index.level.part(str(number), doc_id, start, end, texts[number][lead:])
+        if entry is not None:
+            retriever.store.put(entry)
+            starts[number] = start - lead
+    if index is not None and index.level.quantiser is not None:
+        retriever.level.quantiser = index.level.quantiser
+    return starts

@@ -1,230 +1,38 @@
-"""The pieces of documents as rows of a store, and what a question needs of them."""
+"""The pieces of documents in a store, and what a question reads of them."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import compress, groupby, islice
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 
-from structrag.errors import IndexDamaged
+from structrag.errors import IndexDamaged, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.dense import DenseIndex
-from structrag.index.entries import Entry, StoredRow, Vectors
+from structrag.index.entries import Entry, StoredRow
 from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
-from structrag.reading.outline import Outline
-from structrag.records import Chunk, Document, SourceMap
-from structrag.retrieval.evidence.corpus import Corpus
+from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.pieces import VIEW, documents_of, entry_of_part
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
     BLOBS,
-    EncoderSpans,
-    Packed,
     Record,
-    Span,
-    cut_pieces,
-    pack,
     unpack,
     vectors_of,
     with_vectors_of_all,
 )
-from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.text.arrays import running_totals
 
 KIND = "evidence"
-AXES, BITS = "token_axes", "token_bits"  # of the quantiser
-VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
+AXES, BITS, MEAN = "token_axes", "token_bits", "token_mean"  # of the quantiser
 FOUND = 100  # pieces in which a question is answered, and those beside them
 SAMPLED = 16  # pieces that show what is usual
 _SAMPLES = 64  # conditions whose samples are remembered
-_MISSING = "\0"  # stands for each character that was not read
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """A document as far as its pieces were read.
-
-    Its text has zero characters where nothing was.
-    """
-
-    id: str
-    title: str
-    text: str
-    paths: Mapping[int, tuple[str, ...]]  # of its sections, by ordinal
-    body_starts: Mapping[int, int]  # of its sections, by ordinal
-    encoder_spans: tuple[Span, ...]  # spans that an encoder reads at once
-    required: tuple[RequiredContext, ...] = ()  # of its tables and lists
-    source: SourceMap | None = None  # where its text stands in markup
-
-
-# -- documents as entries
-
-
-def entry_of(
-    outline: Outline,
-    required: Sequence[RequiredContext],
-    record: Record,
-    encoder_spans: EncoderSpans,
-    token_ids: Sequence[Any] | None,
-    fingerprint: str,
-) -> Entry:
-    """A document as the store takes it in: a chunk for each piece.
-
-    `token_ids` are those of each span of the encoder; None: it gives no tokens.
-    """
-    document = outline.document
-    pieces = list(cut_pieces(record, encoder_spans))
-    chunks = tuple(
-        _chunk(outline, required, piece, (number, len(pieces)))
-        for number, (_, piece) in enumerate(pieces)
-    )
-    views: dict[str, tuple[str | None, ...]] = {VIEW: tuple(c.text for c in chunks)}
-    if token_ids is not None:
-        views[TOKENS] = tuple(
-            " ".join(map(str, np.unique(token_ids[span]).tolist()))
-            for span, _ in pieces
-        )
-    vectors = {}
-    if chunks and record.sums.shape[1]:
-        sums = np.stack([vectors_of(piece).sum(axis=0) for _, piece in pieces])
-        vectors[VIEW] = Vectors(sums, np.arange(len(chunks), dtype=np.int32))
-    packed = [pack(piece) for _, piece in pieces]
-    blobs = dict(zip(BLOBS, zip(*packed, strict=True), strict=True)) if packed else {}
-    bare = Document(
-        "",
-        id=document.id,
-        title=document.title,
-        format=document.format,
-        meta=document.meta,
-    )
-    return Entry(bare, fingerprint, chunks, views, vectors, blobs=blobs)
-
-
-def _chunk(
-    outline: Outline,
-    required: Iterable[RequiredContext],
-    piece: Record,
-    place: tuple[int, int],
-) -> Chunk:
-    """A piece with what is to be known of its document where only this is read."""
-    document = outline.document
-    start, end = int(piece.starts[0]), int(piece.ends[-1])
-    ordinals = np.unique(piece.sections).tolist()
-    sections = [outline.sections[ordinal] for ordinal in ordinals]
-    extras: dict[str, Any] = {
-        "piece": place,
-        "title": document.title,
-        "sections": [[one.ordinal, one.body_start, one.path] for one in sections],
-        "required": [
-            [*one, document.text[one.start : one.end]]
-            for one in required
-            if one.first < end and start < one.stop
-        ],
-    }
-    if document.layout is not None:
-        extras["source"] = _runs(document.layout.source_map, start, end)
-    return Chunk(
-        id=f"{document.id}:{start}-{end}",
-        doc_id=document.id,
-        section_id=f"{document.id}#{ordinals[0]}",
-        start=start,
-        end=end,
-        text=document.text[start:end],
-        n_tokens=int(piece.tokens.sum()),
-        path=sections[0].path,
-        extras=extras,
-    )
-
-
-def _runs(source: SourceMap, start: int, end: int) -> list[tuple[int, int, bool]]:
-    """The runs of a source map that a span touches."""
-    first, stop = np.searchsorted(source.text_starts, (start, end), "right").tolist()
-    runs = slice(max(0, first - 1), stop)
-    return list(
-        zip(
-            source.text_starts[runs],
-            source.source_starts[runs],
-            source.exact[runs],
-            strict=True,
-        )
-    )
-
-
-def documents_of(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
-    """What pieces say of their documents, by id."""
-    by_id: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        by_id.setdefault(chunk.doc_id, []).append(chunk)
-    return {doc_id: _document(pieces) for doc_id, pieces in by_id.items()}
-
-
-def _document(pieces: Sequence[Chunk]) -> StoredDocument:
-    spans = [(chunk.start, chunk.text) for chunk in pieces]
-    sections: dict[int, tuple[int, tuple[str, ...]]] = {}
-    required: dict[RequiredContext, None] = {}
-    runs: dict[tuple[int, int, bool], None] = {}
-    for chunk in pieces:
-        for ordinal, body_start, path in chunk.extras["sections"]:
-            sections[ordinal] = body_start, tuple(path)
-        for *context, text in chunk.extras["required"]:
-            required[RequiredContext(*context)] = None
-            spans.append((required_start(context), text))
-        runs |= dict.fromkeys(map(tuple, chunk.extras.get("source", ())))
-    source = None
-    if runs:
-        source = SourceMap(*map(tuple, zip(*sorted(runs), strict=True)))
-    return StoredDocument(
-        id=pieces[0].doc_id,
-        title=pieces[0].extras["title"],
-        text=_text_of(spans),
-        paths={ordinal: path for ordinal, (_, path) in sections.items()},
-        body_starts={ordinal: start for ordinal, (start, _) in sections.items()},
-        encoder_spans=tuple((chunk.start, chunk.end) for chunk in pieces),
-        required=tuple(required),
-        source=source,
-    )
-
-
-def required_start(context: Sequence[int]) -> int:
-    """Where the text of a required context begins."""
-    return RequiredContext(*context).start
-
-
-def _text_of(spans: Iterable[tuple[int, str]]) -> str:
-    """A text of which some slices are known, up to the last of them."""
-    parts, end = [], 0
-    for start, text in sorted(spans):
-        if start > end:
-            parts.append(_MISSING * (start - end))
-            end = start
-        parts.append(text[end - start :])
-        end = max(end, start + len(text))
-    return "".join(parts)
-
-
-# -- what a question reads
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Pieces that were read for a question, with their documents by run."""
-
-    corpus: Corpus
-    documents: Sequence[StoredDocument]  # of each run
-    is_all: bool  # whether these are all pieces that may be found
-    texts: Sequence[
-        Mapping[str, str | None]
-    ]  # of the pieces that may be found, by view
-
-    def token_frequencies(self, ids: Iterable[int]) -> list[int]:
-        """How many of the pieces hold each of some tokens."""
-        held = [set((of_piece.get(TOKENS) or "").split()) for of_piece in self.texts]
-        return [sum(str(number) in of_piece for of_piece in held) for number in ids]
 
 
 class EvidenceLevel(SearchedLevel):
@@ -236,17 +44,21 @@ class EvidenceLevel(SearchedLevel):
     def __init__(self, store: CorpusStore, embedder: Any = None) -> None:
         super().__init__(store, embedder)  # type: ignore[arg-type]
         # Of one reader: by condition, how many rows meet it and the pieces of the sample.
-        self._samples: tuple[Any, OrderedDict[str, _Sample]] = None, OrderedDict()
+        self._samples: tuple[Any, dict[str, _Sample]] = None, {}
 
     @property
     def quantiser(self) -> Quantiser | None:
         """Of the token vectors; fitted when the first came, and saved."""
         shared = self.store.shared
-        return Quantiser(shared[AXES], shared[BITS]) if AXES in shared else None
+        if AXES not in shared:
+            return None
+        return Quantiser(shared[AXES], shared[BITS], shared[MEAN])
 
     @quantiser.setter
     def quantiser(self, quantiser: Quantiser) -> None:
-        self.store.shared.update({BITS: quantiser.bits, AXES: quantiser.axes})
+        self.store.shared.update(
+            {BITS: quantiser.bits, MEAN: quantiser.mean, AXES: quantiser.axes}
+        )
 
     def reader(self, snapshot: Any = None) -> Any:
         """The pieces as they are now, untouched by later changes."""
@@ -263,7 +75,7 @@ class EvidenceLevel(SearchedLevel):
         # Windows go over the pieces of a document.
         for _, of_one in groupby(pieces, key=lambda piece: piece.row.chunk.doc_id):
             rows = list(of_one)
-            record, of_rows = unpack([_packed(row) for row in rows])
+            record, of_rows = unpack([row.blobs for row in rows])
             whole.append(record)
             sizes += of_rows.tolist()
             places = zip(record.starts.tolist(), record.ends.tolist(), strict=True)
@@ -297,6 +109,30 @@ class EvidenceLevel(SearchedLevel):
         """All pieces of a document; None without any. Raises UnknownDocument if unknown."""
         return _pool_of(reader, _with_beside(reader, reader.rows_of(doc_id)), None)
 
+    def part(
+        self, name: str, doc_id: str, start: int, end: int, text: str
+    ) -> Entry | None:
+        """What stands between two places of a document, as a document of its own. None unless it
+        is this text, of whole atoms."""
+        reader = self.store.reader()
+        try:
+            rows = reader.rows_of(doc_id)
+        except UnknownDocument:
+            return None
+        stored = reader.stored_rows(rows, ())
+        touched = [
+            row
+            for row, of_row in stored.items()
+            if of_row.row.chunk.start < end and start < of_row.row.chunk.end
+        ]
+        if not touched:
+            return None
+        found = [*_with_beside(reader, touched).values()]
+        whole = documents_of(of_row.row.chunk for of_row in found)[doc_id]
+        if whole.text[start:end] != text:
+            return None
+        return entry_of_part(name, whole, found, start, end)
+
     def all_of(self, reader: Any, where: Any) -> Pool | None:
         """All pieces that meet a condition; None without any."""
         sample = self._sample(reader, where)
@@ -315,15 +151,17 @@ class EvidenceLevel(SearchedLevel):
         """Pieces at even distances among those that meet a condition."""
         key = repr(where) if where is None or isinstance(where, Mapping) else ""
         if self._samples[0] is not reader:
-            self._samples = reader, OrderedDict()
+            self._samples = reader, {}
         samples = self._samples[1]
-        if key not in samples:
+        sample = samples.get(key)
+        if sample is None:
             n_rows, chosen = reader.sampled_rows(reader.select(where), SAMPLED)
             pieces = _with_beside(reader, chosen)
-            samples[key] = _Sample(n_rows, frozenset(chosen), pieces)
-        sample = samples[key] if key else samples.pop(key)
-        while len(samples) > _SAMPLES:
-            samples.popitem(last=False)
+            sample = _Sample(n_rows, frozenset(chosen), pieces)
+            if key:
+                samples[key] = sample
+            if len(samples) > _SAMPLES:
+                samples.pop(next(iter(samples)), None)
         return sample
 
 
@@ -357,51 +195,18 @@ def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, StoredRow]:
     return dict(sorted(pieces.items()))
 
 
-def _packed(stored: StoredRow) -> Packed:
-    light, codes = stored.blobs
-    return light, codes
-
-
 def _pool_of(
     reader: Any, pieces: Mapping[int, StoredRow], sample: _Sample | None
 ) -> Pool | None:
     """Pieces that may be found, as a pool with those of the sample; None without any."""
     if not pieces:
         return None
-    usual = pieces.keys() if sample is None else sample.rows
-    rows = dict(sorted({**(sample.pieces if sample else {}), **pieces}.items()))
-    chunks = [stored.row.chunk for stored in rows.values()]
-    before = [
-        (-1, ""),
-        *((row, one.doc_id) for row, one in zip(rows, chunks, strict=True)),
-    ]
-    begins = [
-        (row - 1, chunk.doc_id) != last
-        for row, chunk, last in zip(rows, chunks, before, strict=False)
-    ]
-    documents = documents_of(chunks)
+    if sample is None:
+        return Pool(pieces, pieces, pieces)
     return Pool(
-        Corpus(
-            [*map(_packed, rows.values())],
-            begins,
-            [row in pieces for row in rows],
-            [row in usual for row in rows],
-            _fitted(getattr(reader, "fitted_arrays", {}), [*rows]),
-        ),
-        [documents[chunk.doc_id] for chunk in compress(chunks, begins)],
-        sample is not None and len(pieces) == sample.n_rows,
-        [stored.row.texts for stored in pieces.values()],
+        dict(sorted({**sample.pieces, **pieces}.items())),
+        pieces,
+        sample.rows,
+        getattr(reader, "fitted_arrays", {}),
+        is_all=len(pieces) == sample.n_rows,
     )
-
-
-def _fitted(arrays: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
-    """The vectors of the atoms of some rows that an embedder gave which was fitted to all."""
-    if not arrays:
-        return {}
-    firsts = arrays["firsts"]
-    atoms = [
-        np.arange(*bounds)
-        for bounds in zip(firsts[rows], firsts[1:][rows], strict=True)
-    ]
-    places = np.concatenate(atoms)
-    return {name: arrays[name][places] for name in ("sums", "lengths")}

@@ -38,8 +38,8 @@ NameFinder = Callable[[str], Iterable[str]]
 BODIES = "bodies"
 NOTHING_TELLS_APART = (
     "HiQARetriever found no critical keyword in the titles and file names of {n:,} documents, so "
-    "beta counts for nothing. Pass keywords=[...], or detect_keywords='bodies' for names of the "
-    "text, or routes=('dense', 'bm25') if none are wanted."
+    "beta has no effect. Pass keywords=[...], or detect_keywords='bodies' for names in the text, "
+    "or routes=('dense', 'bm25') to do without keywords."
 )
 # Names of a document's text, segments that hold one.
 MOST_IN_BODIES, FEWEST_SEGMENTS = 8, 2
@@ -194,8 +194,8 @@ class Keywords:
             key = name_key(name) if isinstance(name, str) else ""
             if not key:
                 raise InvalidParameter(
-                    "keywords must be strings with a letter, digit or sign that is no hyphen; got "
-                    f"{name!r}. Leave it out."
+                    "keywords must be strings with a letter, a digit or a sign other than a "
+                    f"hyphen; got {name!r}. Leave it out."
                 )
             self.listed.setdefault(key, name)
         self._detect = detect

@@ -49,65 +49,64 @@ class HiQARetriever(Retriever):
         >>> hit.chunk.text, hit.chunk.extras["keywords"]
         ('The B20 weighs 5 kg.', ['B20'])
 
-    The pool is the best 50 by vectors, the best 50 by BM25 (as many as `k` where that is more) and,
-    up to 150 in all, the chunks that hold most keywords of the query, in document order. Each has
-    the sum alpha v + (1 - alpha) r + beta ln(1 + |C|): v is its cosine, min-max over the pool; r
-    its BM25 score, divided by the pool's highest; C the query's keywords that its index text holds.
-    So nothing is filtered out: a keyword only lifts. A query without vector (no known word) has
-    alpha 0, one without BM25 hit alpha 1. Equal scores are in document order.
+    The candidates are the best 50 by vectors, the best 50 by BM25 (or `k` if larger) and, up to 150
+    in total, the chunks with the most keywords of the query, in document order. The sum of each is
+    alpha v + (1 - alpha) r + beta ln(1 + |C|), where v is its cosine, min-max normalised over the
+    candidates, r its BM25 score divided by the highest, and C the set of the query's keywords in
+    its index text. A keyword raises a score and filters nothing out. A query without a vector (no
+    known word) has alpha 0, one without a BM25 hit alpha 1. Ties are in document order.
 
-    A hit's score is this sum divided by the highest that there can be for the query. So it is from
-    0 to 1, which a chunk has that is first by vectors and by BM25 and holds all keywords of the
-    query. Scores of one query compare; they fall with the rank, except where hits come in turn.
+    A hit's score is this sum divided by the highest possible sum for the query, so it is from 0 to
+    1. A chunk scores 1 if it is first by vectors and by BM25 and holds all keywords of the query.
+    Scores of one query fall with the rank, unless `diversify` alternates hits.
 
-    A name says which document is meant, and not what is asked of it. So among the chunks that hold
-    a keyword of the query, the cosine with what is left of the query without its keywords counts as
-    much as that with the query: it is added, less its mean over these chunks, so that those that
-    answer rise and those that only repeat the name fall (ours: `compare_rest`; not in the presets
-    "paper" and "code", nor where a host's store has the vectors).
+    A name says which document is meant, not what is asked about it. For chunks that hold a keyword
+    of the query, the cosine with the rest of the query, without its keywords, is therefore added
+    with the same weight, minus its mean over these chunks. Chunks that answer the question rise,
+    and chunks that only repeat the name fall. This step is ours (`compare_rest`); it is off in the
+    presets "paper" and "code", and when a host's store keeps the vectors.
 
     A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords". Its
-    `scores` are what is behind them: the cosine, the BM25 score and |C|, where there is one. Its
-    `routes` are the ranks on the routes that found it (on "keywords" equal counts share a rank).
-    `chunk.extras["keywords"]` are the keywords that it holds of the query.
+    `scores` are the raw values: the cosine, the BM25 score and |C|, if any. Its `routes` are its
+    ranks on the routes that found it (on "keywords", equal counts share a rank).
+    `chunk.extras["keywords"]` lists the query's keywords in the chunk.
 
-    A blank query and an empty index have no hits. The first search after documents have changed
-    also looks for the keywords in the new ones.
+    A blank query and an empty index have no hits. The first search after a change also looks for
+    keywords in the new documents.
 
     Args:
-        index: What to search.
-        k: How many hits; fewer where the pool has fewer. The first hits do not depend on k (up to
-            50).
+        index: The index to search.
+        k: The number of hits; fewer if there are fewer candidates. The first hits do not depend on
+            k (up to 50).
         preset: "default"; "paper" for equation 2 as printed, the cosine of the whole query alone;
-            or "code" for what the published code does: the 50 nearest by vectors only, BM25 among
-            these, v + 0.5 r, groups as in `diversify` for every question that names a keyword.
-            "code" takes no alpha, beta, routes, lexical or compare_rest.
+            or "code" for the behaviour of the published code: the 50 nearest by vectors only, BM25
+            among these, v + 0.5 r, and groups as in `diversify` for every question that names a
+            keyword. "code" accepts no alpha, beta, routes, lexical or compare_rest.
         alpha: Weight of the vectors against BM25, from 0 to 1, default 0.5; or "auto": 0.4 + 0.2 x
-            structure, structure being the number of headings above a chunk (at most 3), averaged
-            over all chunks and divided by 3, since the paper raises alpha in well-structured
-            collections.
+            structure, where structure is the number of headings above a chunk (at most 3), averaged
+            over all chunks and divided by 3. The paper raises alpha in well-structured collections.
         beta: Weight of the keywords, from 0, default 0.2; or "auto": 0.1 (1 + ln(1 + documents /
-            mean pages)), at least 0.1, at most 0.4. A document's pages are its metadata "pages",
-            else one for every 500 tokens.
-        keywords: Critical keywords: names of products, parts, parties. Case, spaces and hyphens do
-            not count; they match at word borders, in scripts without spaces anywhere, and one
-            inside a longer one does not count.
+            mean pages)), at least 0.1, at most 0.4. The number of pages comes from the metadata
+            "pages", else it is one per 500 tokens.
+        keywords: Critical keywords: names of products, parts or parties. Case, spaces and hyphens
+            are ignored. They match at word borders (anywhere in scripts without spaces), and not
+            inside a longer keyword.
         detect_keywords: Whether names found in titles and file names are keywords too, except those
-            in more than half of four documents or more; "bodies": names of the text as well, by
-            form, for documents whose titles say no name, or by a model with a `BodyNames`; or a
-            function that finds names in a title, such as `ner_entities(pipeline)`. Where none are
-            found beta counts for nothing, and a warning says so once (four documents or more).
+            in more than half of the documents (from four documents on). "bodies": also names in the
+            text, by their form, for documents whose titles hold no name; with a `BodyNames`, by a
+            model. Or a function that finds names in a title, such as `ner_entities(pipeline)`. If
+            none are found, beta has no effect, and a warning says so once (from four documents on).
         routes: Some of "dense", "bm25" and "keywords"; default all.
-        diversify: "round_robin" for questions that compare: where a query names several keywords,
-            hits come in turn from the chunks with several of them, with the first alone, with the
-            second alone and so on, and after all these from chunks with none.
-        view: Which view of the index is searched.
+        diversify: "round_robin" for questions that compare: if a query names several keywords, hits
+            alternate between the chunks with several of them, with only the first, with only the
+            second and so on; chunks with none come last.
+        view: The view of the index to search.
         order: "score", or "document" for reading order.
         compare_rest: Whether chunks that hold a keyword are also compared with the query without
-            its keywords. None: by the preset, "default" does.
-        lexical: Takes the place of the index's BM25: an object with `search` (and `asearch`, if it
-            can be awaited) that is given a `Search` and returns a `Ranking` by chunk id, such as a
-            host's Elasticsearch retriever. Scores must be higher for better chunks and above 0.
+            its keywords. None: set by the preset; on in "default".
+        lexical: Replaces the index's BM25: an object with `search` (and optionally `asearch`) from
+            a `Search` to a `Ranking` by chunk id, such as a host's Elasticsearch retriever. Scores
+            must be above 0 and higher for better chunks.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -164,7 +163,7 @@ class HiQARetriever(Retriever):
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
+        """`search` as a flow."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
         reader = self.index.reader()
@@ -200,7 +199,7 @@ class HiQARetriever(Retriever):
         return weighted_parts(pool, weights), best_score(pool, weights, routes)
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with the index's models and routes."""
+        """Run a flow with the index's models and routes."""
         return self.index.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:
@@ -208,13 +207,13 @@ class HiQARetriever(Retriever):
         return await self.index.arun(flow)
 
     def pool_flow(self, query: str, *, where: Any = None) -> Flow[Candidates]:
-        """The chunks among which a search chooses, with scores."""
+        """The candidates of a search, with scores."""
         check_query(query)
         n = self._pool_size()
         return (yield from self.source.flow(self.index.reader(), query, n, where))
 
     def weights(self) -> tuple[float, float]:
-        """alpha and beta as numbers, "auto" worked out for the index now."""
+        """alpha and beta as numbers, with "auto" computed for the current index."""
         return self._weights_of(self.index.store.reader())
 
     def _weights_of(self, reader: CorpusReader) -> tuple[float, float]:
@@ -227,13 +226,13 @@ class HiQARetriever(Retriever):
         return alpha, beta
 
     def keyword_statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword -> how many documents and how many chunks hold it now. Both the caller's keywords
-        and the detected ones are counted."""
+        """Keyword -> the numbers of documents and of chunks that hold it now, for the caller's
+        keywords and the detected ones."""
         return self._table(self.index.store.reader()).statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
-        """Fit alpha and beta to labelled questions, and use them henceforth. See `tune_flow`.
-        Raises InvalidParameter for a retriever that does not use them."""
+        """Fit alpha and beta to labelled questions, for all later searches. See `tune_flow`. Raises
+        InvalidParameter for a retriever that does not use them."""
         return self._tuned(self.index.run(self._tune_flow(questions)))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
@@ -309,5 +308,5 @@ def _check_left_out(**options: Any) -> None:
     fixed = [name for name, value in options.items() if value is not None]
     if fixed:
         raise InvalidParameter(
-            f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
+            f"preset 'code' fixes {', '.join(fixed)}; leave out either these or the preset."
         )

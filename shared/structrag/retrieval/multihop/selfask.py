@@ -103,25 +103,25 @@ class SelfAsk:
         >>> result.answer, [hop.follow_up for hop in result.trace]
         ('Acme Works', ['Who makes the X100?'])
 
-    Follow-ups go on until the model gives the final answer, or `max_followups`, a follow-up that
-    was asked before (case and white space aside), two empty answers in a row, the token budget, or
-    a reply of no use. Then one direct question is asked over all evidence, shared out among the
-    hops; where there is none, over what the retriever finds for the question itself. It is asked
-    twice if the call fails.
+    Follow-ups continue until the model gives the final answer, or until `max_followups`, a repeated
+    follow-up (ignoring case and white space), two empty answers in a row, the token budget, or an
+    unusable reply. In these cases one direct question is asked over all evidence, shared among the
+    hops, or without evidence over what the retriever finds for the question itself. A failed direct
+    question is asked once more.
 
     Args:
-        retriever: What looks up each follow-up, for as many hits as it gives by itself. Its prompts
-            are answered by its own model, and its cache, limits and counts (or its index's) hold
-            for all calls.
-        llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the retriever's
-            own model (or its index's).
-        max_followups: Most follow-ups.
-        min_followups: A final answer that comes before so many follow-ups is not taken; the
-            question itself is looked up instead. 0: a model may answer from memory (the paper).
-        token_budget: Tokens of all prompts and answers of a question, the retriever's included; no
-            new round begins that would reach beyond it. A round that has begun is finished, and the
-            direct question is always asked. None: no limit.
-        evidence_tokens: Of evidence in one prompt.
+        retriever: The retriever for the follow-ups, with its own number of hits. Its own model
+            answers its prompts, and its cache, limits and counts (or those of its index) apply to
+            all calls.
+        llm: The model that asks and answers: a function `str -> str` or a `LanguageModel`; None:
+            the model of the retriever or its index.
+        max_followups: The largest number of follow-ups.
+        min_followups: A final answer before this number of follow-ups is rejected, and the question
+            itself is looked up instead. 0: a model may answer from memory (the paper).
+        token_budget: The limit for the tokens of all prompts and answers of a question, the
+            retriever's included; no new round starts that would exceed it. A started round is
+            finished, and the direct question is always asked. None: no limit.
+        evidence_tokens: The token limit of the evidence in one prompt.
         prompts: What the model is asked.
     """
 
@@ -159,10 +159,10 @@ class SelfAsk:
         """The answer with its evidence, every hop and the cost. `where` limits the search, as in
         the retriever.
 
-        Failed calls are counted in the result.
+        The result counts failed calls.
 
         Raises:
-            ModelFailed: not one call of the model succeeded, the direct question included (NoModel:
+            ModelFailed: no call of the model succeeded, not even the direct question (NoModel:
                 there is no model).
         """
         return self.retriever.run(self.flow(question, where=where))
@@ -176,7 +176,7 @@ class SelfAsk:
     ) -> list[SelfAskResult]:
         """The answers to several questions, in their order.
 
-        The calls of one round go out together.
+        The calls of one round run concurrently.
         """
         return self.retriever.run(
             gather([self.flow(question, where=where) for question in questions])
@@ -191,7 +191,7 @@ class SelfAsk:
         )
 
     def flow(self, question: str, *, where: Any = None) -> Flow[SelfAskResult]:
-        """`answer` as steps."""
+        """`answer` as a flow."""
         check_query(question)
         state = _Rounds(question, where)
         stopped, answer = yield from self._rounds(state)
@@ -296,11 +296,12 @@ class SelfAsk:
 def _no_answer(errors: Sequence[Exception]) -> ModelFailed:
     if isinstance(errors[-1], NoModel):
         return NoModel(
-            "Self-ask needs a language model: pass llm=..., or give the retriever one. TwoHop "
-            "follows one bridge without a model."
+            "Self-ask needs a language model: pass llm=..., or use a retriever that has one. "
+            "TwoHop searches twice without a model."
         )
     failure = ModelFailed(
-        f"All {len(errors)} calls of the language model failed; the last one with {errors[-1]!r}."
+        f"All {len(errors)} calls of the language model failed; the last error was: "
+        f"{errors[-1]!r}."
     )
     failure.__cause__ = errors[-1]
     return failure

@@ -43,7 +43,7 @@ class TwoHopResult:
 
 
 class TwoHop(Retriever):
-    """A retriever that searches twice, the second time with names it found.
+    """A retriever that searches twice, the second time with the names it found.
 
     Example:
         >>> from structrag import Index, MultiViewRetriever, read_text
@@ -54,16 +54,16 @@ class TwoHop(Retriever):
         >>> hops.result("Who makes the X100?").entities
         ('Acme Works',)
 
-    Hits of both hops come by turns, every chunk once.
+    The hits of both hops alternate, each chunk once.
 
     Args:
-        retriever: What searches, both times for as many hits as it gives by itself.
-        k: Most hits in all; None: all of both hops.
-        max_entities: Most names added to the question: those in most hits, then those that come
-            first.
-        entity_hits: The names are those of so many of the first hits; None: of all, which finds
-            less.
-        find_entities: Text -> names; default by their form (`names_by_form`).
+        retriever: The retriever for both searches, with its own number of hits.
+        k: The largest number of hits in total; None: all of both hops.
+        max_entities: The largest number of names added to the question: those in most hits, then
+            those that come first.
+        entity_hits: The number of first hits to take names from; None: all hits, which finds less.
+        find_entities: A function from a text to names; by default they are found by their form
+            (`names_by_form`).
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class TwoHop(Retriever):
     def result(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> TwoHopResult:
-        """The hits that `search` gives, with added names and the cost."""
+        """The hits that `search` returns, with the added names and the cost."""
         return self.run(self.result_flow(question, k, where=where))
 
     async def aresult(
@@ -100,14 +100,14 @@ class TwoHop(Retriever):
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> Flow[list[Hit]]:
-        """`search` as steps."""
+        """`search` as a flow."""
         result = yield from self.result_flow(query, k, where=where)
         return result.hits
 
     def result_flow(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> Flow[TwoHopResult]:
-        """`result` as steps."""
+        """`result` as a flow."""
         most = self.k if k is None else checked_k(k)
         cost: Costs = {}
         first = yield from retrieved_flow(self.retriever, question, where)
@@ -123,7 +123,7 @@ class TwoHop(Retriever):
         return TwoHopResult(interleaved(lists)[:most], tuple(names), cost)
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps as the retriever does."""
+        """Run a flow as the retriever does."""
         return self.retriever.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:

@@ -57,10 +57,10 @@ def gather(
     """
     if not documents or not splitters:
         raise InvalidParameter(
-            "There is nothing to show: give at least one document that holds text, and one method."
+            "There is nothing to show: pass at least one document with text, and one method."
         )
     if len({document.id for document in documents}) < len(documents):
-        raise InvalidParameter("Two documents have the same id; give each its own.")
+        raise InvalidParameter("Two documents have the same id; give each a unique id.")
     records = [
         {**document_record(parse(document)), "splits": []} for document in documents
     ]

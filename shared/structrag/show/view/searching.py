@@ -89,7 +89,7 @@ def search_passages(
     """
     if not query.strip():
         raise InvalidParameter(
-            f"{name} finds passages for a question; give a query (-q), or leave {name} out."
+            f"{name} finds passages for a question; pass a query (-q), or leave {name} out."
         )
     retriever = passages.retriever(documents, embedder, progress)
     hits = retriever.search(query, k)

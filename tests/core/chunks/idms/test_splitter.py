@@ -314,7 +314,7 @@ def test_chunks_say_what_their_margins_were_read_from() -> None:
     ):
         chunks = split(TEXT, min_tokens=0, **options)
         assert {chunk.extras["margin_source"] for chunk in chunks} == {source}
-    with pytest.warns(UserWarning, match="neither weighs two options nor rates them"):
+    with pytest.warns(UserWarning, match="neither log-probabilities nor ratings"):
         chunks = split(TEXT, min_tokens=0, llm=Weigher(lambda prompt: None))
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
 

@@ -39,6 +39,8 @@ GPT_OSS = f"<|channel|>analysis<|message|>{THOUGHT}<|end|>"
         f"<|begin_of_solution|>{ANSWER}<|end_of_solution|>",
         f"<|START_THINKING|>{THOUGHT}<|END_THINKING|><|START_RESPONSE|>{ANSWER}<|END_RESPONSE|>",
         f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}",
+        f"<unused94>thought\n{THOUGHT}<unused95>{ANSWER}",
+        f"<|think|>{THOUGHT}<|/think|>{ANSWER}",
         f"{GPT_OSS}<|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>",
         f"<|start|>assistant{GPT_OSS}<|start|>assistant<|channel|>final "
         f"<|constrain|>json<|message|>{ANSWER}",
@@ -88,7 +90,7 @@ def test_an_answer_that_ends_amid_a_thought_is_none(answer: str) -> None:
     def flow() -> Any:
         return (yield from ask(Ask("Summarise.")))
 
-    with pytest.warns(UserWarning, match="amid the model's thoughts"):
+    with pytest.warns(UserWarning, match="inside its reasoning"):
         failed = runner.run(flow())
     assert isinstance(failed, Failed) and isinstance(failed.reason, InvalidAnswer)
     assert runner.usage.failed == 1 and runner.usage.answer_tokens > 5

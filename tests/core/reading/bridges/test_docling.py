@@ -150,7 +150,7 @@ def test_what_is_no_document_is_refused(wrong: Any) -> None:
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{")
     for name in ("a.json", "none.json"):
-        with pytest.raises(InvalidDocument, match="is no JSON file of docling"):
+        with pytest.raises(InvalidDocument, match="is not a docling JSON file"):
             from_docling(tmp_path / name)
 
 

@@ -50,7 +50,7 @@ def test_parts_nested_without_end_do_no_harm():
         b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n)
         for n in range(3_000)
     )
-    with pytest.raises(InvalidDocument, match="parts in parts"):
+    with pytest.raises(InvalidDocument, match="too many nested parts"):
         to_markdown(b"From: a@b.org\n" + head + b"\ntext\n")
 
 

@@ -82,7 +82,7 @@ def test_strict_names_become_the_usual_ones() -> None:
         (b"", "empty"),
         (b"%PDF-1.7", "PDF"),
         (b"\xef\xbb\xbf<html>", "HTML"),
-        (b"\xd0\xcf\x11\xe0 old", "before 2007"),
+        (b"\xd0\xcf\x11\xe0 old", "before Office 2007"),
         (
             b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"),
             "encrypted",

@@ -213,7 +213,7 @@ REPEATED = (
     [
         pytest.param(b"", "is empty", id="empty"),
         pytest.param(b"<html><table></table></html>", "an HTML or XML file", id="html"),
-        pytest.param(b"a;b\n1;2\n", "not what its suffix says", id="csv"),
+        pytest.param(b"a;b\n1;2\n", "does not match its suffix", id="csv"),
         pytest.param(b"%PDF-1.7 x", "a PDF file", id="pdf"),
         pytest.param(xls_of(PRICES)[:3000], "broken, cut off", id="cut-xls"),
         pytest.param(ods_of(PRICES)[:300], "broken or cut off", id="cut-ods"),
@@ -222,7 +222,7 @@ REPEATED = (
         pytest.param(ods("", "<encryption-data/>"), "encrypted", id="encrypted-ods"),
         pytest.param(OLE + ENCRYPTED, "encrypted", id="encrypted-xlsb"),
         pytest.param(ods(REPEATED), "far too large", id="repeated"),
-        pytest.param(xlsb_of(FAR), "ended by|far too large", id="far-apart"),
+        pytest.param(xlsb_of(FAR), "ended with|far too large", id="far-apart"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(data: bytes, reason: str) -> None:

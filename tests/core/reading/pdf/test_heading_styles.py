@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from fixture_cases import examples
 from page_making import headings, line, page, text_from
 
 from structrag.reading.pdf.heading_styles import Body, Style, heading_style
+from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.rows import Row, row_of
 
 
@@ -57,6 +59,95 @@ def test_a_heading_of_several_rows_is_one() -> None:
         *text_from(170),
     ]
     assert headings(page(*lines)) == [(1, "A title that goes on in a second row")]
+
+
+def index_page(titles: list[str], *, bold: bool = True) -> list[Line]:
+    """Titles each over an entry of an index."""
+    return [
+        part
+        for i, title in enumerate(titles)
+        for part in (
+            line(title, 100 + 40 * i, 150, bold=bold),
+            line(f"{title.lower()}n entry . . . . . . . . . . . . 3", 114 + 40 * i),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("letters", "expected"),
+    [
+        (["A", "B", "C"], ["A", "B", "C"]),
+        (["D", "L", "M", "Z"], ["D", "L", "M", "Z"]),
+        (["\u0410", "\u0411", "\u0412"], ["\u0410", "\u0411", "\u0412"]),
+        (["A", "B"], []),  # two may be anything
+        (["C", "B", "A"], []),
+        (["A", "B", "C", "A", "B", "C"], ["A", "B", "C", "A", "B", "C"]),  # two indexes
+    ],
+)
+def test_capitals_in_the_order_of_the_alphabet_head_an_index(
+    letters: list[str], expected: list[str]
+) -> None:
+    found = headings(page(*index_page(letters), *text_from(400, 20)))
+    assert [title for _, title in found] == expected
+    plain = page(*index_page(letters, bold=False), *text_from(400, 20))
+    assert headings(plain) == []
+
+
+def test_lines_between_the_title_and_the_text_of_a_first_page_are_no_headings() -> None:
+    lines = [
+        line("Of Pumps", 60, size=18),
+        line("Ann Example", 90, size=13),
+        line("12 May 2021", 110, size=13),
+        line("Summary", 140, bold=True),
+        *text_from(160, 6),
+        line("First", 260, size=13, bold=True),
+        *text_from(280),
+    ]
+    assert [title for _, title in headings(page(*lines))] == [
+        "Of Pumps",
+        "Summary",
+        "First",
+    ]
+
+
+def test_a_title_is_bold_by_what_is_not_in_type_of_one_width() -> None:
+    def title(number: str, top: float) -> list[Line]:
+        name = line("\\pump", top, 110)
+        return [line(number, top, bold=True), replace(name, mono=True)]
+
+    lines = [*title("1.1", 60), *text_from(80), *title("1.2", 140), *text_from(160)]
+    assert [title for _, title in headings(page(*lines))] == [
+        "1.1 \\pump",
+        "1.2 \\pump",
+    ]
+
+
+@pytest.mark.parametrize("text", ["[In thousands]", "(all of 2001, in dollars)"])
+def test_bold_remarks_in_brackets_are_no_headings(text: str) -> None:
+    assert headings(page(line(text, 60, bold=True), *text_from(80))) == []
+
+
+def test_text_beyond_the_paper_is_no_heading() -> None:
+    lines = [
+        line("Far Away", -900, size=40),
+        replace(line("Wide", 60, size=20), right=5000),
+    ]
+    assert headings(page(*lines, *text_from(120))) == []
+
+
+def test_a_labelled_title_goes_on_in_rows_that_hang() -> None:
+    lines = [
+        line(
+            "No. 1020. Sales of pumps by kind of pump and by the country of its",
+            60,
+            bold=True,
+        ),
+        line("origin", 73, 118, bold=True),
+        *text_from(100),
+    ]
+    assert [title for _, title in headings(page(*lines))] == [
+        "No. 1020. Sales of pumps by kind of pump and by the country of its origin"
+    ]
 
 
 def test_headings_below_one_another_stay_apart() -> None:

@@ -28,3 +28,11 @@ def test_a_suspended_hyphen_joins_nothing_unless_the_word_is_found_elsewhere() -
         ]
     )
     assert "pre- and post-war years, a factor, and" in draft.text
+
+
+def test_a_text_in_another_language_than_english_joins_what_no_dictionary_knows() -> (
+    None
+):
+    german = "Die Pumpe wird gereinigt, weil sich Sand darin absetzt, gemäß der"
+    text = markdown(page(*column([german, f"{german} Verpackungs-", "verordnung."])))
+    assert "Verpackungsverordnung." in text

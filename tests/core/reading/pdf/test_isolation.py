@@ -118,7 +118,7 @@ def test_an_end_without_a_reply_is_one_sentence(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "_START", NOISE)
-    with pytest.raises(InvalidDocument, match="ended by exit status 3"):
+    with pytest.raises(InvalidDocument, match="ended with exit status 3"):
         read_file(path, isolated=True)
 
 

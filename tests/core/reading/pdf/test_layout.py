@@ -245,14 +245,14 @@ def test_large_type_is_noted_on_the_page_where_it_begins() -> None:
 
 
 def test_five_of_the_guessed_words_are_shown() -> None:
-    words = ["alpha", "bravo", "delta", "hotel", "tango", "zebra"]
+    words = ["alqha", "brxvo", "dqlta", "hqtel", "tqngo", "zxbra"]
     lines = []
     for i, word in enumerate(words):
         lines.append(line(f"{FULL} {word[:3]}-", 100 + 24 * i))
         lines.append(line(f"{word[3:]} {FULL}", 112 + 24 * i))
     assert draft(page(*lines)).uncertain == (
         "Rejoined by guess: 6 words broken at line ends, such as "
-        "'alp-ha', 'bra-vo', 'del-ta', 'hot-el', 'tan-go'.",
+        "'alq-ha', 'brx-vo', 'dql-ta', 'hqt-el', 'tqn-go'.",
     )
 
 

@@ -43,7 +43,11 @@ def after(text: str, gap: float, down: float = 0, size: float = 10) -> Line:
         (after("ab", -8.4), ["ab", "ab"]),
         (after("cd", 3, 1.5), ["ab cd"]),  # 0.15 of the type's height lower
         (after("cd", 3, 1.6), ["ab", "cd"]),
-        (after("cd", 20 * GAP, size=20), ["ab cd"]),  # the larger type decides
+        (after("cd", 10 * GAP, size=20), ["ab cd"]),
+        (
+            after("cd", 10 * GAP + 0.1, size=20),
+            ["ab", "cd"],
+        ),  # the smaller type decides
     ],
 )
 def test_pieces_of_a_row_are_joined(other: Line, expected: list[str]) -> None:

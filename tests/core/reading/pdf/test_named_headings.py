@@ -98,16 +98,79 @@ def test_two_bookmarks_are_no_outline() -> None:
     assert outline(made(book(titles))) == []
 
 
-def test_what_looks_as_a_named_heading_has_its_level() -> None:
-    bold = "Helvetica-Bold"
+BOLD = "Helvetica-Bold"
+
+
+@pytest.mark.parametrize(
+    ("unnamed", "expected"),
+    [
+        (["Parts"], []),  # the outline leaves it out
+        (["Parts", "Tanks", "Pipes", "Hoses"], [1, 1, 1, 1]),  # it names few
+    ],
+)
+def test_what_looks_as_a_named_heading_has_its_level_where_few_are_named(
+    unnamed: list[str], expected: list[int]
+) -> None:
+    named = ["Safety", "Service", "Seals"]
+    titles = [(title, title, 0) for title in named]
+    titles += [(title, "", 0) for title in unnamed]
+    found = outline(made(book(titles, font=BOLD)))
+    assert found[:3] == [(1, title) for title in named]
+    assert [level for level, _ in found[3:]] == expected
+
+
+def test_only_what_is_clearly_deeper_than_the_outline_is_a_heading_beyond_it() -> None:
+    """Three of one lesser look, or a deeper number."""
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, ["The manual"], 72, 790, font=BOLD, size=20)
+        y = write(canvas, ["Of all pumps"], 72, y, font=BOLD, size=14)
+        for seed, title in enumerate(["1 Safety", "2 Service", "3 Seals"]):
+            canvas.bookmarkHorizontal(title, 0, y + 14)
+            canvas.addOutlineEntry(title, title, 0)
+            y = write(canvas, [title], 72, y, font=BOLD, size=14)
+            y = write(canvas, [f"Of {title[2:]}"], 72, y, font=BOLD)
+            y = paragraph(canvas, seed, y)
+        y = write(canvas, ["Large but alone"], 72, y, font="Helvetica", size=13)
+        y = paragraph(canvas, 5, y)
+        y = write(canvas, ["3.1 Rings"], 72, y, font=BOLD, size=12)
+        paragraph(canvas, 6, y)
+
+    assert outline(made(draw)) == [
+        (1, "The manual"),
+        (1, "1 Safety"),
+        (2, "Of Safety"),
+        (1, "2 Service"),
+        (2, "Of Service"),
+        (1, "3 Seals"),
+        (2, "Of Seals"),
+        (2, "3.1 Rings"),
+    ]
+
+
+@pytest.mark.parametrize("sign", [": ", ". ", " \u2014 "])
+def test_a_named_title_is_apart_from_the_text_that_follows_it_in_its_row(
+    sign: str,
+) -> None:
     titles = [
         ("Safety", "Safety", 0),
+        (f"1) Hot parts{sign}They are hot, and the text goes on here", "Hot parts", 1),
         ("Service", "Service", 0),
-        ("Parts", "", 0),
-        ("Seals", "Seals", 0),
     ]
-    found = outline(made(book(titles, font=bold)))
-    assert found == [(1, "Safety"), (1, "Service"), (1, "Parts"), (1, "Seals")]
+    text = pdf_document(made(book(titles))).text
+    title = f"1) Hot parts{sign}".strip()
+    assert outline(made(book(titles))) == [(1, "Safety"), (2, title), (1, "Service")]
+    assert f"## {title}\n\nThey are hot, and the text" in text.replace("\\", "")
+
+
+def test_a_named_title_may_go_on_behind_the_words_of_its_bookmark() -> None:
+    titles = [
+        ("1.1 Strings [1, page 7]", "1.1 Strings", 0),
+        ("1.2 Files [1, page 9]", "1.2 Files", 0),
+        ("1.3 Times", "1.3 Times", 0),
+    ]
+    found = outline(made(book(titles, font=BOLD)))
+    assert found == [(1, shown) for shown, _, _ in titles]
 
 
 def test_slanted_titles_and_small_capitals_are_headings() -> None:
@@ -145,6 +208,54 @@ def test_slanted_titles_and_small_capitals_are_headings() -> None:
         (2, "A. Pumps of Today"),
         (2, "B. Seals"),
     ]
+
+
+def test_rows_of_capitals_under_one_middle_are_one_title() -> None:
+    """The second has no large ones. A short row to the left of the title is the text's."""
+    titles = [
+        ("I. SCOPES OF PUMPS AND", "SEALS"),
+        ("II. TESTS", ""),
+        ("III. VALVES", ""),
+    ]
+
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for seed, (first, second) in enumerate(titles):
+            canvas.setFont(TEXT, 10)
+            canvas.drawCentredString(285, y, first)
+            canvas.setFont(TEXT, 8)
+            canvas.drawCentredString(285, y - 12, second)
+            y = write(canvas, ["//// tab"], 72, y - (28 if second else 15))
+            y = paragraph(canvas, seed, y)
+
+    assert outline(made(draw)) == [
+        (1, "I. SCOPES OF PUMPS AND SEALS"),
+        (1, "II. TESTS"),
+        (1, "III. VALVES"),
+    ]
+
+
+@pytest.mark.parametrize("font", ["Helvetica-Bold", "Helvetica-Oblique"])
+@pytest.mark.parametrize("numbers", ["1) ", "a) ", "2.1 "])
+@pytest.mark.parametrize("hanging", [False, True])
+def test_a_numbered_title_in_the_row_of_its_text_is_a_heading_but_an_item_is_none(
+    font: str, numbers: str, hanging: bool
+) -> None:
+    title = f"{numbers}Hot Parts:"
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, ["The Manual"], 72, 780, size=16)
+        y = paragraph(canvas, 1, y)
+        canvas.setFont(font, 10)
+        canvas.drawString(72, y, title)
+        canvas.setFont(TEXT, 10)
+        begin = 72 + canvas.stringWidth(title, font, 10)
+        canvas.drawString(begin, y, " they get hot when the pump runs and are")
+        left = 90 if hanging else 72
+        write(canvas, wrapped(prose(5, 60), 10, 430), left, y - 12)
+
+    found = outline(made(draw))
+    assert found == [(1, "The Manual"), *([] if hanging else [(2, title)])]
 
 
 def test_a_numbered_title_goes_on_in_an_indented_row() -> None:

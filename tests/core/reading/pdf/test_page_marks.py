@@ -79,6 +79,18 @@ def test_a_watermark_is_left_out_and_counted(
     assert f"left out on {pages} of {pages} pages" in " ".join(draft.uncertain)
 
 
+def test_a_light_word_at_the_edge_of_one_page_is_a_watermark_where_it_says_so() -> None:
+    def draw(canvas: Any) -> None:
+        for y, words in ((790, "DRAFT"), (60, "Garden news")):
+            canvas.setFillGray(0.8)
+            canvas.setFont("Helvetica-Bold", 28)
+            canvas.drawString(300, y, words)
+        canvas.setFillGray(0)
+        page_of_text(canvas, 1)
+
+    assert markdown_of_pages(read_pdf(made(draw))).removed == ("DRAFT",)
+
+
 def test_a_title_in_grey_is_no_watermark() -> None:
     def draw(canvas: Any) -> None:
         canvas.setFillGray(0.6)

@@ -112,6 +112,21 @@ def test_titles_at_the_side_of_their_text_are_headings() -> None:
     ]
 
 
+def test_numbers_of_paragraphs_in_the_right_margin_cut_nothing() -> None:
+    texts = [prose(seed, 60) for seed in (1, 2, 3)]
+
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for number, text in enumerate(texts, start=17):
+            write(canvas, [str(number)], 545, y, 8)
+            y = write(canvas, wrapped(text, 10, 470), 60, y) - 14
+
+    text = pdf_document(made(draw)).text
+    assert (
+        text == "\n\n".join(f"{17 + i} {text}" for i, text in enumerate(texts)) + "\n"
+    )
+
+
 def test_numbers_of_paragraphs_in_the_margin_cut_nothing() -> None:
     def draw(canvas: Any) -> None:
         y = 780.0
@@ -156,3 +171,22 @@ def test_a_hyphen_that_belongs_to_its_word_stays(
         write(canvas, [f"{second} by those who know it well and sell it too."], 72, y)
 
     assert whole in pdf_document(made(draw)).text
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ["1 Scope", "1.1 Aim", "2 Method", "2.1 Data", "3 Results"],
+        ["III. Facts", "IV. Law", "V. Costs"],
+        ["4. Delivery of the goods", "5. Price", "6. End of contract"],
+    ],
+)
+def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) -> None:
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for seed, title in enumerate(titles):
+            y = write(canvas, [title], 60, y - 10) - 3
+            y = write(canvas, wrapped(prose(seed, 60), 10, 470), 60, y)
+
+    sections = parse(pdf_document(made(draw))).sections[1:]
+    assert [section.title for section in sections] == titles

@@ -173,6 +173,92 @@ def test_cells_that_a_file_draws_by_columns_are_read_by_rows() -> None:
     assert [line.text for line in ordered[:3]] == ["Seal 0", "Brass 0", "Price 0"]
 
 
+Placed = tuple[str, float, float]  # text, left, top
+
+
+def drawn(items: list[Placed], first: int = 0) -> list[Line]:
+    return [
+        Line(text, 9, False, x, x + 4.5 * len(text), y, y + 9, drawn=first + i)
+        for i, (text, x, y) in enumerate(items)
+    ]
+
+
+CODE = ["fn main() {", "let a = 1;", "x: f32,", "}", "use gdb;", "a + b"] * 4
+ITEMS = ["the model", "the class", "a base class", "an event", "the header"] * 4
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        [(text, 300.0 + 9 * (i % 3), 62 + 10.6 * i) for i, text in enumerate(CODE)],
+        [
+            item
+            for i, text in enumerate(ITEMS)
+            for item in (("\u2022", 300.0, 58 + 11.7 * i), (text, 312.0, 58 + 11.7 * i))
+        ],
+    ],
+)
+def test_columns_of_short_lines_at_heights_of_their_own_are_read_one_by_one(
+    right: list[Placed],
+) -> None:
+    """Code, and a list, beside another list."""
+    left = drawn(
+        [
+            item
+            for i, text in enumerate(ITEMS)
+            for item in (("\u2022", 50.0, 52.0 + 11.7 * i), (text, 62.0, 52 + 11.7 * i))
+        ]
+    )
+    both = [*left, *drawn(right, 100)]
+    mixed = sorted(both, key=lambda line: (line.top, line.left))
+    assert reading_order(mixed, [])[0] == both
+
+
+def test_a_table_beside_text_is_read_where_the_file_draws_it() -> None:
+    texts = [f"text of row {i} goes on" for i in range(12)]
+    left = drawn([(text, 50, 50 + 12.0 * i) for i, text in enumerate(texts)], 1)
+    cells = drawn(
+        [
+            (f"cell {row} {column}", 300.0 + 90 * column, 52.0 + 20 * row)
+            for row in range(4)
+            for column in range(2)
+        ],
+        100,
+    )
+    head, foot = drawn([("Manual", 50, 20)]), drawn([("7", 300, 800)], 201)
+    below = drawn([(f"more of it {i}", 300, 160 + 12.0 * i) for i in range(3)], 150)
+    grid = Grid((295, 385, 475), (48, 68, 88, 108, 128))
+    mixed = sorted(
+        [*left, *cells, *head, *foot, *below], key=lambda line: (line.top, line.left)
+    )
+    ordered = [line.text for line in reading_order(mixed, [grid])[0]]
+    inner = [text for text in ordered if text not in ("Manual", "7")]
+    assert inner == [line.text for line in [*left, *cells, *below]]
+
+
+def test_columns_at_the_foot_of_text_in_one_column_are_found() -> None:
+    """As those of an index: short letters and rows of dots, below lines over the whole width."""
+    whole = [
+        Line("words over the whole width of the page", 10, False, 50, 500, y, y + 10)
+        for y in range(50, 190, 12)
+    ]
+    short = [
+        Line(f"{i} Title", 14, False, 50, 120, 200 + 20.0 * i, 214 + 20.0 * i)
+        for i in range(6)
+    ]
+    entries = [
+        Line(text, 9, False, x + shift, x + shift + width, y, y + 9)
+        for x, start in ((50.0, 0), (300.0, 5))
+        for i in range(12)
+        for y in [350.0 + 11 * i + start]
+        for text, shift, width in [
+            ("A", 90.0, 7.0) if i % 4 == 0 else (f"entry {i} . . . . . . 7", 0.0, 190.0)
+        ]
+    ]
+    mixed = sorted([*whole, *short, *entries], key=lambda line: (line.top, line.left))
+    assert reading_order(mixed, [])[0] == [*whole, *short, *entries]
+
+
 @examples
 def test_a_line_that_ends_behind_the_middle_of_the_gutter_divides_the_page(
     right: float, is_across: bool

@@ -27,11 +27,11 @@ class Scorer:
         ({"strategy": "auto+lexical"}, "strategy must be one of .*; got 'auto'"),
         (
             {"strategy": "monot5"},
-            "monot5 must be given with strategy 'monot5'; got None",
+            "monot5 must be passed with strategy 'monot5'; got None",
         ),
         (
             {"strategy": "base+cross_encoder"},
-            "cross_encoder must be given with strategy 'base.cross_encoder'",
+            "cross_encoder must be passed with strategy 'base.cross_encoder'",
         ),
         ({"k": 0}, "k must be a number of at least 1; got 0"),
         ({"chain_k": 0}, "chain_k must be"),

@@ -107,7 +107,7 @@ def test_stages_can_be_chosen_one_by_one(
 
 def test_evidence_must_be_there_and_hold_the_documents(index: D3Index) -> None:
     for options in ({"router": "evidence"}, {"strategy": "evidence"}):
-        with pytest.raises(InvalidParameter, match="evidence must be given"):
+        with pytest.raises(InvalidParameter, match="evidence must be passed"):
             D3Retriever(index, **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="evidence must be an EvidenceRetriever"):
         D3Retriever(index, evidence="mine")  # type: ignore[arg-type]

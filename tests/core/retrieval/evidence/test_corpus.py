@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from evidence_making import QUANTISER, pool, question, record
+from evidence_making import QUANTISER, pool, question, rows
 
 from structrag import read_text
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.evidence.corpus import Corpus
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
-from structrag.retrieval.evidence.record import cut_pieces, pack, unpack
 from structrag.retrieval.evidence.windows import SUM_WIDTHS
 from structrag.text.stems import stem_keys
 
@@ -31,11 +30,10 @@ LONG = read_text(
 def test_atoms_are_numbered_through_all_runs() -> None:
     both = pool([FIRST, EMPTY, SECOND])
     assert len(both) == 7 and both.firsts.tolist() == [0, 5, 7]
-    places = [both.place(atom) for atom in (0, 4, 5, 6)]
-    assert places == [(0, 0), (0, 4), (1, 0), (1, 1)]
+    assert both.run_of.tolist() == [0] * 5 + [1] * 2
+    assert [stored.id for stored in both.documents] == ["a", "b"]
     assert both.blocks.tolist() == [0, 1, 1, 2, 3, 4, 4]
     assert both.sections.tolist() == [0, 0, 0, 1, 1, 2, 2]
-    assert [of.sections.tolist() for of in both.records] == [[1, 1, 1, 2, 2], [0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +59,7 @@ def test_the_length_of_a_question_does_not_count() -> None:
 
 def test_a_token_is_found_among_many() -> None:
     text = "".join(f"Word {i} here stands. " for i in range(6000))  # 24,000 tokens
-    made, pieces = record(read_text(text), ReadOptions())
-    whole, asked = Corpus.of_documents([made], [pieces]), question("word 5999 stands")
+    whole, asked = pool([read_text(text)], ReadOptions()), question("word 5999 stands")
     assert asked.tokens is not None
     matches = whole.matches(np.arange(len(whole)), unit_rows(asked.tokens), QUANTISER)
     assert int(matches[:, 1].argmax()) == 5999
@@ -81,13 +78,10 @@ def test_titles_are_those_of_the_sections_of_each_piece() -> None:
 
 
 def test_pieces_in_the_middle_of_a_document_are_scored_as_in_the_whole() -> None:
-    made, spans = record(LONG)
-    pieces = [pack(piece) for _, piece in cut_pieces(made, spans)]
+    pieces, whole = rows([LONG]), pool([LONG])
     assert len(pieces) > 6
-    yes, no = [True] * 4, [True, False, False, False]
-    part = Corpus(pieces[1:5], no, yes, yes)
-    whole = Corpus.of_documents([made], [spans])
-    before = len(unpack(pieces[:1])[0])
+    some = {row: pieces[row] for row in range(1, 5)}
+    part, before = Pool(some, some, some), int(whole.piece_firsts[1])
     asked = question("Which part is made of wood?")
     assert asked.vector is not None
     both = zip(part.cosines(asked.vector), whole.cosines(asked.vector), strict=True)
@@ -101,11 +95,10 @@ def test_pieces_in_the_middle_of_a_document_are_scored_as_in_the_whole() -> None
 
 
 def test_runs_of_one_document_do_not_touch() -> None:
-    made, spans = record(LONG)
-    pieces = [pack(piece) for _, piece in cut_pieces(made, spans)]
-    yes = [True, True]
-    apart = Corpus([pieces[0], pieces[2]], yes, yes, yes)
-    first = len(unpack(pieces[:1])[0])
+    pieces = rows([LONG])
+    some = {row: pieces[row] for row in (0, 2)}
+    apart = Pool(some, some, some)
+    first = int(apart.piece_firsts[1])
     assert apart.firsts.tolist() == [0, first, len(apart)]
     assert apart.windows[960].stops[:first].max() == first
     assert apart.blocks[first - 1] < apart.blocks[first]

@@ -15,6 +15,7 @@ from engine_making import ENGINES, address_in
 from structrag import EvidenceRetriever, read_text
 from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed
 from structrag.records import Document, Hit
+from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.store import FOUND
 
 WHERE: list[Any] = [None, {"half": 1}, {"doc_id": ["d2", "d3"]}]
@@ -97,8 +98,8 @@ def test_where_all_pieces_are_read_the_hits_are_those_of_a_search_of_all(
         assert near is not None and every is not None and near.is_all
         for name in ("starts", "stem_keys", "token_rows", "sums"):
             one, other = (
-                getattr(near.corpus.atoms, name),
-                getattr(every.corpus.atoms, name),
+                getattr(near.atoms, name),
+                getattr(every.atoms, name),
             )
             assert np.array_equal(one, other)
     for question in QUESTIONS:
@@ -157,7 +158,8 @@ def test_of_two_that_begin_a_store_the_second_prepares_its_documents_again(
     address: str,
 ) -> None:
     one, other = (EvidenceRetriever(HashTokens(), store=address) for _ in range(2))
-    other.store.shared.update({"token_axes": np.eye(32), "token_bits": np.ones(32)})
+    axes = np.eye(32, dtype=np.float32)
+    other.level.quantiser = Quantiser(axes, np.full(32, 8, dtype=np.uint8), axes[0])
     one.add([document(1)])
     with pytest.raises(ModelFailed, match="Add the documents again"):
         other.add([document(2)])

@@ -13,7 +13,6 @@ from fixture_cases import examples
 from structrag import EvidenceRetriever, read_text
 from structrag.model_calls.requests import TokenVectors
 from structrag.retrieval.evidence.matching import (
-    PlacedTokens,
     _word_at,
     by_stems,
     by_tokens,
@@ -97,9 +96,9 @@ SENTENCE = "ab pump leaks now"  # of which "pump leaks" is looked at
 
 
 def test_tokens_outside_of_words_and_words_without_tokens_are_left_out() -> None:
-    tokens = PlacedTokens(np.array([3]), np.array([PU]))
+    tokens = np.array([3]), np.array([PU], np.float32)
     asked = vectors([(0, 1), (8, 12)], [OTHER, PU])
-    found = by_tokens("\u00bf Which pump?", asked, SENTENCE, (3, 7), tokens)
+    found = by_tokens("\u00bf Which pump?", asked, SENTENCE, (3, 7), *tokens)
     assert [(one.word, one.similarity) for one in found] == [("pump", 1.0)]
 
 

@@ -18,7 +18,7 @@ POOL = pool([DOCUMENT, read_text("Seven. Eight.", id="b")])
 
 
 def size(first: int, stop: int) -> int:
-    return int(POOL.tokens[first:stop].sum())
+    return int(POOL.atoms.tokens[first:stop].sum())
 
 
 def spans(passages: list[Passage]) -> list[tuple[int, int]]:
@@ -63,7 +63,7 @@ def test_a_budget_holds_and_a_larger_one_has_all_of_it(
 
 @given(RANKINGS)
 def test_without_a_limit_all_comes(ranking: list[int]) -> None:
-    passages = pack(POOL, ranking, size, joins=lambda atom: POOL.place(atom)[1] > 0)
+    passages = pack(POOL, ranking, size, joins=lambda atom: atom not in POOL.firsts)
     last = len(POOL) - 2
     assert sorted(spans(passages)) == [(0, last), (last, len(POOL))]
     assert [passage.rank for passage in passages] == sorted(p.rank for p in passages)
@@ -81,7 +81,7 @@ PARAGRAPHS = pool([read_text(TEXT, id="a"), read_text(TEXT, id="b")])  # 51 toke
 
 
 def length(first: int, stop: int) -> int:
-    return int(PARAGRAPHS.tokens[first:stop].sum())
+    return int(PARAGRAPHS.atoms.tokens[first:stop].sum())
 
 
 def within(ranking: list[int], max_tokens: int, k: int) -> list[tuple[int, int]]:
@@ -115,9 +115,9 @@ def test_passages_of_exactly_120_tokens_between_are_near(
     three = pool([read_text(f"{sentence}\n\n{between}\n\n{sentence}")])
 
     def tokens(first: int, stop: int) -> int:
-        return int(three.tokens[first:stop].sum())
+        return int(three.atoms.tokens[first:stop].sum())
 
-    budget = int(three.tokens.sum()) + 1
+    budget = int(three.atoms.tokens.sum()) + 1
     passages = pack(three, [0, 2], tokens, max_tokens=budget, k=1)
     assert spans(passages) == expected
 

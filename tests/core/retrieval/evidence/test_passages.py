@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evidence_making import WORDS, pool, stored
+from evidence_making import WORDS, pool
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +18,7 @@ OTHER = read_text("Cats sleep.", id="b")
 
 
 def reader(*, context: str = "none") -> PassageReader:
-    documents = (DOCUMENT, OTHER)
-    return PassageReader([*map(stored, documents)], pool(documents), WORDS, context)
+    return PassageReader(pool([DOCUMENT, OTHER]), WORDS, context)
 
 
 @examples
@@ -42,7 +41,7 @@ TABLE = read_text(
 def test_rows_come_with_their_caption_and_header(
     first: int, context: str, shown: str
 ) -> None:
-    of_table = PassageReader([stored(TABLE)], pool([TABLE]), WORDS, context)
+    of_table = PassageReader(pool([TABLE]), WORDS, context)
     chunk = of_table.chunk(first, 5)
     assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith(
         "two | 8 |"
@@ -53,13 +52,13 @@ def test_rows_come_with_their_caption_and_header(
 
 @given(st.integers(0, 7), st.integers(1, 8))
 def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> None:
-    passages = reader()
+    passages = PassageReader(pool([DOCUMENT]), WORDS, "none")
     stop = min(first + length, 7)
     if first >= stop:
         return
     chunk = passages.chunk(first, stop)
-    before, after = passages.beside(0, chunk.start, chunk.end)
-    blocks = passages.blocks(0)
+    before, after = passages.beside(chunk.start, chunk.end)
+    blocks = passages.blocks()
     for block in filter(None, (before, after)):
         assert (
             block in blocks and not chunk.start <= block.start < block.end <= chunk.end
@@ -73,8 +72,8 @@ def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> N
 def test_passages_of_html_have_their_place_in_the_markup() -> None:
     markup = "<title>x</title><h1>Pumps</h1><p>They <b>leak</b>.</p><pre>  a &amp; b\n  c</pre>"
     page = read_text(markup, id="page", format="html")
-    of_page = PassageReader([stored(page)], pool([page]), WORDS, "none")
-    for chunk in of_page.blocks(0):
+    of_page = PassageReader(pool([page]), WORDS, "none")
+    for chunk in of_page.blocks():
         place = markup[chunk.extras["source_start"] : chunk.extras["source_end"]]
         shown = read_text(f"<div>{place}</div>", format="html").text
         assert shown.split() == chunk.text.split()

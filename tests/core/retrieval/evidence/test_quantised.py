@@ -19,13 +19,52 @@ RANDOM = np.random.default_rng(0)
 TURN, _ = np.linalg.qr(RANDOM.normal(size=(64, 64)))
 
 
+def cone(n: int, share: float, d: int = 64) -> np.ndarray:
+    """Unit vectors of whose energy such a share is their mean."""
+    energies = 0.9 ** np.arange(d)
+    around = np.random.default_rng(1).normal(size=(n, d)) * np.sqrt(
+        energies / energies.sum()
+    )
+    vectors = around * np.sqrt(1 - share)
+    vectors[:, -1] += np.sqrt(share)
+    return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
+
+
+def test_what_tells_vectors_apart_is_kept_as_well_in_a_narrow_cone() -> None:
+    """Vectors of E5 are all near each other; rounding must not drown what differs."""
+    sizes, likeness = [], []
+    for share in (0.0, 0.7, 0.95):
+        vectors = cone(4000, share)
+        quantiser = fit_quantiser(vectors)
+        found = products(quantise(vectors, quantiser), vectors[:9], quantiser)
+        exact = vectors @ vectors[:9].T
+        sizes.append(int(quantiser.bits.sum()))
+        likeness.append(min(np.corrcoef(found.T, exact.T)[range(9), range(9, 18)]))
+        assert np.abs(found - exact).mean() < 0.05 * np.sqrt(1 - share)
+    assert max(sizes) <= 1.25 * min(sizes)
+    assert min(likeness) > 0.98
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 1999, 2000])
+def test_products_are_those_of_unit_vectors_however_few_the_axes_are_fitted_to(
+    n: int,
+) -> None:
+    vectors = 3 * cone(2000, 0.7)
+    quantiser = fit_quantiser(vectors[:n])
+    queries = np.stack([*np.eye(64)[:3], vectors[0] / 3]).astype(np.float32)
+    found = products(quantise(vectors, quantiser), queries, quantiser)
+    assert np.abs(found - vectors @ queries.T / 3).max() < (0.1 if n < 2000 else 0.3)
+
+
 @examples
 def test_of_many_vectors_some_at_even_distances_are_looked_at(
     count: int, axes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every second vector lies on the second axis: it is not seen where one of two is."""
     monkeypatch.setattr("structrag.retrieval.evidence.quantised._FITTED_ON", 2000)
-    vectors = np.eye(3, dtype=np.float32)[np.arange(count) % 2]
+    numbers = np.arange(count)
+    signs = np.where(numbers // 2 % 2, 1, -1)[:, None]
+    vectors = (signs * np.eye(3)[numbers % 2]).astype(np.float32)
     assert fit_quantiser(vectors).axes.shape == (3, axes)
 
 
@@ -34,6 +73,7 @@ def halves(axes: int, bits: int, apart: float) -> Quantiser:
     return Quantiser(
         np.eye(axes, dtype=np.float32) * np.float32(apart),
         np.full(axes, bits, dtype=np.uint8),
+        np.zeros(axes, dtype=np.float32),
     )
 
 
@@ -55,7 +95,7 @@ def test_every_code_comes_back(bands: tuple[int, int, int], seed: int) -> None:
     # At length 1 the codes are closer: the axes are as short.
     for vector in vectors:
         length = np.float32(np.linalg.norm(vector) * (1 + 1e-6))
-        quantiser = Quantiser(axes / length, bits)
+        quantiser = Quantiser(axes / length, bits, np.zeros_like(vector))
         kept = quantise(vector[None], quantiser)
-        back = products([kept], axes @ quantiser.axes, bits)
+        back = products(kept, axes, quantiser)
         assert np.allclose(back, vector / length, atol=1e-5)

@@ -10,7 +10,8 @@ from doubles import HashTokens
 
 from structrag import EvidenceRetriever, read_text
 from structrag.errors import IndexDamaged, InvalidAnswer
-from structrag.retrieval.evidence.store import FOUND, documents_of
+from structrag.retrieval.evidence.pieces import documents_of
+from structrag.retrieval.evidence.store import FOUND
 
 PLACES = 130
 
@@ -56,7 +57,7 @@ def test_of_pieces_apart_the_text_is_at_its_place(many: EvidenceRetriever) -> No
     between = stored.text[chunks[1].end : chunks[4].start]
     assert between and not between.strip("\0")
     sections = [number for chunk in chunks for number, *_ in chunk.extras["sections"]]
-    assert 1 < len(stored.paths) < len(set(sections))
+    assert 1 < len(stored.sections) < len(set(sections))
 
 
 def test_a_piece_of_many_is_found(many: EvidenceRetriever) -> None:

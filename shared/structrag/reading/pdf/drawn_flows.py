@@ -1,0 +1,203 @@
+"""Texts that stand side by side, put in the order in which the file draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+
+from structrag.reading.pdf.heading_styles import has_leaders
+from structrag.reading.pdf.pages import Line
+from structrag.reading.pdf.wrapped_tables import SENTENCE_END
+
+_LEAST_WORDS = 4  # of a text's typical line but the last, and
+_LEAST_WIDTH = (
+    10  # times the font size, of its widest; the cells of a table are smaller
+)
+_GOING_ON = 0.3  # of a flow's lines must go on from the one above
+_MOST_BOXES = 12  # on a page; more are no boxes
+_MOST_PARTS = 3  # of a box
+_LONGEST_BOX = 20  # lines
+_TITLE = 1.08  # times the size of the text
+_NARROW = 0.6  # of the width of the text beside it
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """Lines drawn one after the other, each right of the last or below it."""
+
+    lines: list[Line] = field(default_factory=list)
+
+    def takes(self, line: Line) -> bool:
+        last = self.lines[-1]
+        if abs(line.bottom - last.bottom) <= 0.35 * last.size:
+            return -1 <= line.left - last.right < 3 * last.size
+        left, right = _sides(self.lines[-20:])
+        is_below = 0 < line.top - last.top <= 2 * max(last.size, line.size)
+        return is_below and line.left < right and line.right > left
+
+    def is_text(self) -> bool:
+        """Whether it is a text or code, and more than cells of a table."""
+        if len(self.lines) > 1 and all(line.mono for line in self.lines):
+            return True
+        going_on = sum(
+            not SENTENCE_END.search(a.text) and not _begins_anew(b.text)
+            for a, b in pairwise(self.lines)
+        )
+        words = median(
+            len(line.text.split()) for line in self.lines[:-1] or [self.lines[0]]
+        )
+        width = max(line.right - line.left for line in self.lines)
+        return (
+            len(self.lines) > 1
+            and words >= _LEAST_WORDS
+            and width >= _LEAST_WIDTH * self.lines[0].size
+            and going_on >= _GOING_ON * (len(self.lines) - 1)
+            and not any(has_leaders(line.text) for line in self.lines)
+        )
+
+
+def _begins_anew(text: str) -> bool:
+    return text[:1].isupper() or not text[:1].isalpha()
+
+
+def _sides(lines: Sequence[Line]) -> tuple[float, float]:
+    return min(line.left for line in lines), max(line.right for line in lines)
+
+
+def in_flows(placed: Sequence[Line]) -> list[Line]:
+    """Lines in reading order by their places, but with texts side by side one after the other, and
+    boxes behind what they stand beside, where the file draws them so."""
+    if any(line.drawn < 0 for line in placed):
+        return list(placed)
+    drawn = sorted(placed, key=lambda line: line.drawn)
+    return _with_boxes(_parted(placed, drawn), drawn)
+
+
+def _flows(drawn: Sequence[Line]) -> list[_Flow]:
+    flows: list[_Flow] = []
+    for line in drawn:
+        if flows and flows[-1].takes(line):
+            flows[-1].lines.append(line)
+        else:
+            flows.append(_Flow([line]))
+    return flows
+
+
+def _parted(placed: Sequence[Line], drawn: Sequence[Line]) -> list[Line]:
+    """The lines, with texts whose lines alternate one after the other."""
+    flows = [flow for flow in _flows(drawn) if flow.is_text()]
+    flow_of = {line: flow for flow in flows for line in flow.lines}
+    place = {line: i for i, line in enumerate(placed)}
+    spans = sorted(
+        (min(places), max(places), i)
+        for i, flow in enumerate(flows)
+        if (places := [place[line] for line in flow.lines])
+    )
+    together: set[int] = set()
+    for (_, end, i), (start, _, j) in pairwise(spans):
+        if start < end and _are_side_by_side(flows[i].lines, flows[j].lines):
+            together |= {id(flows[i]), id(flows[j])}
+    parted: dict[Line, None] = {}
+    for line in placed:
+        flow = flow_of.get(line)
+        whole = flow.lines if flow and id(flow) in together else [line]
+        parted.update(dict.fromkeys(whole))
+    return list(parted)
+
+
+def _are_side_by_side(a: Sequence[Line], b: Sequence[Line]) -> bool:
+    """Whether there is a blank between two texts where they have the same height."""
+    top = max(min(line.top for line in lines) for lines in (a, b))
+    bottom = min(max(line.bottom for line in lines) for lines in (a, b))
+    beside = [
+        [line for line in lines if line.bottom > top and line.top < bottom]
+        for lines in (a, b)
+    ]
+    if not all(beside):
+        return False
+    (a_left, a_right), (b_left, b_right) = map(_sides, beside)
+    return max(b_left - a_right, a_left - b_right) >= a[0].size
+
+
+def _with_boxes(placed: Sequence[Line], drawn: Sequence[Line]) -> list[Line]:
+    """The lines, with boxes between the lines between which the file draws them."""
+    rank = {line: i for i, line in enumerate(drawn)}
+    places = [
+        i
+        for i, (a, b) in enumerate(pairwise(placed), start=1)
+        if rank[b] > rank[a] + 1 and b.top > a.top
+    ]
+    if len(places) > _MOST_BOXES:
+        return list(placed)
+    behind: dict[int, list[Line]] = {}
+    moved: set[Line] = set()
+    for i in places:
+        box = drawn[rank[placed[i - 1]] + 1 : rank[placed[i]]]
+        if moved.isdisjoint(box) and _is_box(box, placed, i):
+            behind[i] = [line for line in placed if line in set(box)]
+            moved.update(box)
+    order: list[Line] = []
+    for i, line in enumerate(placed):
+        order += behind.get(i, [])
+        if line not in moved:
+            order.append(line)
+    return order
+
+
+def _is_box(box: Sequence[Line], placed: Sequence[Line], i: int) -> bool:
+    """Whether lines drawn before line i stand beside the text there: it goes on below them, or they
+    are narrow and begin where it does."""
+    flows = _flows(box)
+    if len(flows) > _MOST_PARTS or not any(flow.is_text() for flow in flows):
+        return False
+    above, below = placed[i - 1], placed[i]
+    same_type = abs(above.size - below.size) < 0.5 and above.bold == below.bold
+    if same_type and not SENTENCE_END.search(above.text):
+        return False
+    left, right = _sides(box)
+    column = [
+        line
+        for line in placed[max(0, i - 20) : i + 20]
+        if line.left < below.right and line.right > below.left and line not in box
+    ]
+    column_left, column_right = _sides(column)
+    if left < column_right + above.size and right > column_left - above.size:
+        return False
+    top, bottom = min(line.top for line in box), max(line.bottom for line in box)
+    if bottom <= below.top + below.size:
+        return top >= min(line.top for line in column) - above.size
+    is_narrow = right - left <= _NARROW * (column_right - column_left)
+    return is_narrow and abs(top - below.top) <= 2 * below.size
+
+
+def with_box(left: Sequence[Line], right: Sequence[Line]) -> list[Line] | None:
+    """Two columns, the narrow and short one as a box: before the title that follows below it. None
+    if it is no box, or no title follows."""
+    text, box = (left, right) if len(right) < len(left) else (right, left)
+    if not box or 2 * len(box) > len(text) or box[0].text[:1].islower():
+        return None
+    (text_left, text_right), (box_left, box_right) = _sides(text), _sides(box)
+    if box_right - box_left > _NARROW * (text_right - text_left):
+        return None
+    if any(b.top - a.top > 2.5 * a.size for a, b in pairwise(box)):
+        return None
+    size, bottom = median(line.size for line in text), max(line.bottom for line in box)
+    few = 2 * sum(line.bold for line in text) < len(text)
+    for i, line in enumerate(text):
+        is_title = line.size > _TITLE * size or (few and line.bold)
+        if is_title and line.top > bottom:
+            return [*text[:i], *box, *text[i:]]
+    return None
+
+
+def with_last_box(drawn: Sequence[Line]) -> list[Line]:
+    """Lines in the order of the file, with a box at the side that is drawn last in its place."""
+    placed = None
+    for count in range(2, min(_LONGEST_BOX, len(drawn) // 3) + 1):
+        text, box = drawn[:-count], drawn[-count:]
+        (text_left, text_right), (left, right) = _sides(text), _sides(box)
+        if left >= text_right + box[0].size or right <= text_left - box[0].size:
+            placed = with_box(text, box)
+    return placed or list(drawn)

@@ -1,0 +1,298 @@
+"""Tables without rules whose cells hold several lines: told by the blanks between their rows."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import median
+
+from structrag.reading.pdf.aligned_tables import LABEL
+from structrag.reading.pdf.heading_styles import has_leaders
+from structrag.reading.pdf.pages import Grid, Line
+
+_LEAST_ROWS = 3
+_MOST_LINES = 4  # times the columns: in the longest cells of most rows
+_MOST_WORDS = 3  # of a typical cell in the first column where no blank parts the rows
+_FEW_WORDS = 2.5
+_ALIGNED = 3.0  # points by which the lines of a column may begin elsewhere
+_MOST_TRIED = 40  # rows: of more that are no table, no later ones are tried
+_COLUMN_GAP = 6.0  # points between two columns
+_APART = 1.25  # times the usual distance of lines: a row of the table begins
+_FAR = 2.0  # of the font size: a wider blank ends the table
+_LEVEL = 0.15  # of the font size by which the first lines of a row may differ
+_MOST_GOING_ON = 0.2  # of the cells may go on from the cell above
+SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
+
+Band = list[Line]
+Columns = list[tuple[float, float]]  # left and right edges
+
+
+def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
+    """Where upright lines stand in rows and columns with blanks between, as grids.
+
+    Either there are blanks between its rows, or only cells behind the first column go on below.
+    Such a table has three rows or more, four if it has two columns, at least two of them with a
+    cell of several lines. The
+    cells of a row begin at one height, and sentences do not go on from cell to cell below.
+    """
+    bands = _bands(lines)
+    grids: list[Grid] = []
+    start = 0
+    while start < len(bands):
+        end, columns = _end_of_table(bands, start)
+        rows = bands[start:end]
+        if _is_table(rows, columns):
+            grids.append(_grid(rows, columns))
+        elif end - start <= _MOST_TRIED:
+            end = start + 1
+        start = end
+    return grids or _hanging_tables(lines)
+
+
+def _hanging_tables(lines: Sequence[Line]) -> list[Grid]:
+    """Tables of single words in the first column, and no blank between rows."""
+    rows = level_rows(lines)
+    grids: list[Grid] = []
+    start = 0
+    while start < len(rows):
+        end, records = _records(rows, start)
+        around = [*rows[max(0, start - 1) : start], *rows[end : end + 1]]
+        if _is_hanging(records, end - start) and not _is_amid(records, around):
+            grids.append(_grid(records, _columns_of(records)))
+        start = end
+    return grids
+
+
+def _records(rows: Sequence[Band], start: int) -> tuple[int, list[Band]]:
+    """Rows of a table from `start` on, and where they end. A row without a cell in the first column
+    goes on with the one above."""
+    lefts = [line.left for line in rows[start]]
+    records: list[Band] = [list(rows[start])]
+    end = start + 1
+    while end < len(rows) and len(lefts) > 1:
+        row, above = rows[end], rows[end - 1]
+        places = [
+            k
+            for line in row
+            for k, x in enumerate(lefts)
+            if abs(line.left - x) <= _ALIGNED
+        ]
+        step = row[0].top - above[0].top
+        if len(places) != len(row) or places == [0] or step > 2 * above[0].size:
+            break
+        if places[0] == 0:
+            records.append(list(row))
+        else:
+            records[-1] += row
+        end += 1
+    return end, records
+
+
+def _is_amid(records: Sequence[Band], around: Sequence[Band]) -> bool:
+    """Whether a column of text beside a table is taken for one of its own: it goes on above or
+    below."""
+    columns = _columns_of(records)
+    lefts = [left for left, _ in columns[1:]]
+    ends = records[0][0].top, records[-1][-1].top
+    return _goes_on(records, columns) or any(
+        abs(line.left - left) <= _ALIGNED
+        and min(abs(line.top - end) for end in ends) < 3 * line.size
+        for row in around
+        for line in row
+        for left in lefts
+    )
+
+
+def _is_hanging(records: Sequence[Band], rows: int) -> bool:
+    if len(records) < _LEAST_ROWS or rows - len(records) < 2:
+        return False
+    firsts = [record[0] for record in records]
+    words = median(len(line.text.split()) for line in firsts)
+    names = sum(
+        line.text[:1].isalpha() and line.text[-1] not in ".:)" for line in firsts
+    )
+    columns = _columns_of(records)
+    marked = len(columns) == 2 and all(
+        _is_beside([r[0]], [r[1]]) for r in records if r[1:]
+    )
+    cells = (cell for record in records for cell in _cells(record, columns))
+    return (
+        words <= _MOST_WORDS
+        and names >= 0.8 * len(firsts)
+        and len(columns) == len({round(line.left / 4) for line in records[0]})
+        and not marked
+        and not any(map(_is_no_cell, cells))
+    )
+
+
+def _columns_of(records: Sequence[Band]) -> Columns:
+    return _columns((line.left, line.right) for record in records for line in record)
+
+
+def _bands(lines: Sequence[Line]) -> list[Band]:
+    """The lines by height, parted where there is a wider blank than between lines of a text."""
+    pitches = _pitches(lines)
+    bands: list[Band] = []
+    for line in sorted(lines, key=lambda line: line.top):
+        last = bands[-1][-1] if bands else None
+        if last and line.top - last.top <= _APART * pitches.get(
+            round(last.size), 1.2 * last.size
+        ):
+            bands[-1].append(line)
+        else:
+            bands.append([line])
+    return bands
+
+
+def _pitches(lines: Sequence[Line]) -> dict[int, float]:
+    """By size of the type, how far lines of a text stand below each other."""
+    steps: defaultdict[int, list[float]] = defaultdict(list)
+    by_left = sorted(lines, key=lambda line: (round(line.left), line.top))
+    for above, below in pairwise(by_left):
+        step = below.top - above.top
+        if (
+            round(above.left) == round(below.left)
+            and above.size <= step < 2 * above.size
+        ):
+            steps[round(above.size)].append(step)
+    return {
+        size: median(step for step in found if step <= _APART * min(found))
+        for size, found in steps.items()
+    }
+
+
+def _end_of_table(bands: Sequence[Band], start: int) -> tuple[int, Columns]:
+    """Where the rows that begin at `start` end, and their columns."""
+    columns: Columns = []
+    for end in range(start, len(bands)):
+        joint = _columns([*columns, *((line.left, line.right) for line in bands[end])])
+        above = bands[end - 1] if end > start else bands[end]
+        is_far = bands[end][0].top - above[-1].bottom > _FAR * above[-1].size
+        if is_far or len(joint) < 2 or not _is_row(bands[end], joint):
+            return end, columns
+        columns = joint
+    return len(bands), columns
+
+
+def _columns(spans: Iterable[tuple[float, float]]) -> Columns:
+    columns: Columns = []
+    for left, right in sorted(spans):
+        if columns and left < columns[-1][1] + _COLUMN_GAP:
+            columns[-1] = (columns[-1][0], max(columns[-1][1], right))
+        else:
+            columns.append((left, right))
+    return columns
+
+
+def _cells(band: Band, columns: Columns) -> list[Band]:
+    cells = (
+        [line for line in band if left <= line.left <= right] for left, right in columns
+    )
+    return [cell for cell in cells if cell]
+
+
+def _is_row(band: Band, columns: Columns) -> bool:
+    """Whether the lines begin at one height in several columns."""
+    cells = _cells(band, columns)
+    return len(cells) > 1 and all(
+        cell[0].top - band[0].top <= _LEVEL * cell[0].size for cell in cells
+    )
+
+
+def _is_table(rows: Sequence[Band], columns: Columns) -> bool:
+    if len(rows) < _LEAST_ROWS + (len(columns) == 2):
+        return False
+    cells = [_cells(row, columns) for row in rows]
+    if any(map(_is_no_cell, (cell for row in cells for cell in row))):
+        return False
+    if len(columns) == 2 and all(len(row) < 2 or _is_beside(*row) for row in cells):
+        return False
+    wrapped = [
+        row for row in cells if any(cell[-1].top > cell[0].bottom - 1 for cell in row)
+    ]
+    stacked = [row for row in wrapped if _is_stack(row)]
+    most = sorted(max(map(len, row)) for row in cells)[len(cells) * 3 // 4]
+    return (
+        len(wrapped) > max(1, len(rows) / 4)
+        and len(stacked) <= len(wrapped) / 3
+        and most <= _MOST_LINES * len(columns)
+        and not _goes_on(rows, columns)
+    )
+
+
+def _is_stack(row: Sequence[Band]) -> bool:
+    """Whether all cells of a row have as many lines, of a word or two: rows themselves."""
+    words = [len(line.text.split()) for cell in row for line in cell]
+    return len(set(map(len, row))) == 1 and sum(words) < _FEW_WORDS * len(words)
+
+
+def _is_beside(first: Band, second: Band) -> bool:
+    """Whether it is a number in the margin, or a title at the side of a text."""
+    if not any(map(str.isalpha, first[0].text + first[-1].text)):
+        return True
+    look, other = first[0], second[0]
+    is_marked = look.bold or look.italic
+    return is_marked and (look.bold, look.italic) != (other.bold, other.italic)
+
+
+def _is_no_cell(cell: Band) -> bool:
+    """Whether it holds a bullet, the leaders of a contents page, or a heading and text."""
+    if len({line.bold for line in cell}) > 1:
+        return True
+    return any(LABEL.fullmatch(line.text) or has_leaders(line.text) for line in cell)
+
+
+def _goes_on(rows: Sequence[Band], columns: Columns) -> bool:
+    """Whether sentences go on from row to row: full lines, then a small letter."""
+    transitions = going_on = 0
+    for left, right in columns:
+        cells = ([line for line in row if left <= line.left <= right] for row in rows)
+        for above, below in pairwise(cell for cell in cells if cell):
+            is_full = above[-1].right > right - 0.15 * (right - left)
+            is_open = not SENTENCE_END.search(above[-1].text)
+            transitions += 1
+            going_on += is_full and is_open and below[0].text[:1].islower()
+    return going_on > _MOST_GOING_ON * transitions
+
+
+def _grid(rows: Sequence[Band], columns: Columns) -> Grid:
+    tops = [min(line.top for line in row) for row in rows]
+    bottoms = [max(line.bottom for line in row) for row in rows]
+    return Grid(
+        (
+            columns[0][0],
+            *((a[1] + b[0]) / 2 for a, b in pairwise(columns)),
+            columns[-1][1] + 1,
+        ),
+        (
+            tops[0],
+            *(
+                (bottom + top) / 2
+                for bottom, top in zip(bottoms, tops[1:], strict=False)
+            ),
+            bottoms[-1],
+        ),
+    )
+
+
+def level_rows(lines: Sequence[Line]) -> list[list[Line]]:
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (middle_of(line), line.left)):
+        if rows and is_level(line, rows[-1][0]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.left) for row in rows]
+
+
+def is_level(line: Line, above: Line) -> bool:
+    """Whether a line stands on the row of an earlier one."""
+    return middle_of(line) - middle_of(above) <= 0.35 * max(
+        1.0, min(line.size, above.size)
+    )
+
+
+def middle_of(line: Line) -> float:
+    return (line.top + line.bottom) / 2

@@ -1,0 +1,224 @@
+"""The pieces of documents as rows of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.index.entries import Entry, StoredRow, Vectors
+from structrag.reading.outline import Outline
+from structrag.records import Chunk, Document, SourceMap
+from structrag.retrieval.evidence.record import (
+    BLOBS,
+    EncoderSpans,
+    Record,
+    cut_pieces,
+    pack,
+    part_of,
+    unpack,
+    vectors_of,
+)
+from structrag.retrieval.evidence.required_context import RequiredContext
+
+VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
+_MISSING = "\0"  # stands for each character that was not read
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as far as its pieces were read.
+
+    Its text has zero characters where nothing was.
+    """
+
+    id: str
+    title: str
+    text: str
+    # Its sections by ordinal: where the body begins, and the path.
+    sections: Mapping[int, tuple[int, tuple[str, ...]]]
+    encoder_spans: Sequence[tuple[int, int]]  # spans that an encoder reads at once
+    required: NDArray[np.int64]  # (n, 4) of its tables and lists: see `RequiredContext`
+    source: SourceMap | None  # where its text stands in markup
+
+
+# -- documents as entries
+
+
+def entry_of(
+    outline: Outline,
+    required: Sequence[RequiredContext],
+    record: Record,
+    encoder_spans: EncoderSpans,
+    token_ids: Sequence[Any] | None,
+    fingerprint: str,
+) -> Entry:
+    """A document as the store takes it in: a chunk for each piece.
+
+    `token_ids` are those of each span of the encoder; None: it gives no tokens.
+    """
+    pieces = dict(cut_pieces(record, encoder_spans))
+    chunks = [
+        _chunk(outline, required, piece, (number, len(pieces)))
+        for number, piece in enumerate(pieces.values())
+    ]
+    views: dict[str, Any] = {}
+    if token_ids is not None:
+        texts = (" ".join(map(str, np.unique(token_ids[span]))) for span in pieces)
+        views[TOKENS] = tuple(texts)
+    bare = replace(outline.document, text="", layout=None)
+    return _entry(bare, fingerprint, chunks, views, [*pieces.values()])
+
+
+def entry_of_part(
+    name: str, whole: StoredDocument, rows: Sequence[StoredRow], start: int, end: int
+) -> Entry | None:
+    """What stands between two places of a document, as a document of its own. None where an atom
+    is cut."""
+    atoms, sizes = unpack([of_row.blobs for of_row in rows])
+    first = int(np.searchsorted(atoms.ends, start, "right"))
+    stop = int(np.searchsorted(atoms.starts, end, "left"))
+    if first >= stop:
+        return None
+    outside = slice(atoms.starts[first], start), slice(end, atoms.ends[stop - 1])
+    if any(whole.text[of].strip() for of in outside):
+        return None
+    pieces = dict(cut_pieces(part_of(atoms, sizes, first, stop), whole.encoder_spans))
+    chunks, views = [], {}
+    for number, (row, piece) in enumerate(pieces.items()):
+        chunk = rows[row].row.chunk
+        first, stop = int(piece.starts[0]), int(piece.ends[-1])
+        chunks.append(
+            replace(
+                chunk,
+                id=f"{name}:{first}-{stop}",
+                doc_id=name,
+                start=first,
+                end=stop,
+                text=whole.text[first:stop],
+                extras={**chunk.extras, "piece": (number, len(pieces))},
+            )
+        )
+    views = {
+        view: tuple(rows[row].row.texts[view] for row in pieces)
+        for view in rows[0].row.texts
+    }
+    document = Document("", id=name, title=whole.title)
+    return _entry(document, "", chunks, views, [*pieces.values()])
+
+
+def _entry(
+    document: Document,
+    fingerprint: str,
+    chunks: Sequence[Chunk],
+    views: Mapping[str, Any],
+    pieces: Sequence[Record],
+) -> Entry:
+    vectors = {}
+    if chunks and pieces[0].sums.shape[1]:
+        sums = np.stack([vectors_of(piece).sum(axis=0) for piece in pieces])
+        vectors[VIEW] = Vectors(sums, np.arange(len(chunks), dtype=np.int32))
+    return Entry(
+        document,
+        fingerprint,
+        tuple(chunks),
+        {**views, VIEW: tuple(chunk.text for chunk in chunks)},
+        vectors,
+        blobs=dict(zip(BLOBS, zip(*map(pack, pieces), strict=True), strict=False)),
+    )
+
+
+def _chunk(
+    outline: Outline,
+    required: Iterable[RequiredContext],
+    piece: Record,
+    place: tuple[int, int],
+) -> Chunk:
+    """A piece with what is to be known of its document where only this is read."""
+    document = outline.document
+    start, end = int(piece.starts[0]), int(piece.ends[-1])
+    ordinals = np.unique(piece.sections).tolist()
+    sections = [outline.sections[ordinal] for ordinal in ordinals]
+    extras: dict[str, Any] = {
+        "piece": place,
+        "title": document.title,
+        "sections": [[one.ordinal, one.body_start, one.path] for one in sections],
+        "required": [
+            [*one, document.text[one.start : one.end]]
+            for one in required
+            if one.first < end and start < one.stop
+        ],
+    }
+    if document.layout is not None:
+        extras["source"] = _runs(document.layout.source_map, start, end)
+    return Chunk(
+        id=f"{document.id}:{start}-{end}",
+        doc_id=document.id,
+        section_id=f"{document.id}#{ordinals[0]}",
+        start=start,
+        end=end,
+        text=document.text[start:end],
+        n_tokens=int(piece.tokens.sum()),
+        path=sections[0].path,
+        extras=extras,
+    )
+
+
+def _runs(source: SourceMap, start: int, end: int) -> list[tuple[int, int, bool]]:
+    """The runs of a source map that a span touches."""
+    first, stop = np.searchsorted(source.text_starts, (start, end), "right").tolist()
+    runs = slice(max(0, first - 1), stop)
+    return list(
+        zip(
+            source.text_starts[runs],
+            source.source_starts[runs],
+            source.exact[runs],
+            strict=True,
+        )
+    )
+
+
+def documents_of(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
+    """What pieces say of their documents, by id."""
+    by_id: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        by_id.setdefault(chunk.doc_id, []).append(chunk)
+    return {doc_id: _document(pieces) for doc_id, pieces in by_id.items()}
+
+
+def _document(pieces: Sequence[Chunk]) -> StoredDocument:
+    texts = [(chunk.start, chunk.text) for chunk in pieces]
+    sections: dict[int, tuple[int, tuple[str, ...]]] = {}
+    required: dict[tuple[int, ...], None] = {}
+    runs: dict[tuple[int, int, bool], None] = {}
+    for chunk in pieces:
+        for ordinal, body_start, path in chunk.extras["sections"]:
+            sections[ordinal] = body_start, tuple(path)
+        for *context, text in chunk.extras["required"]:
+            required[tuple(context)] = None
+            texts.append((context[2], text))
+        runs |= dict.fromkeys(map(tuple, chunk.extras.get("source", ())))
+    return StoredDocument(
+        pieces[0].doc_id,
+        pieces[0].extras["title"],
+        _text_of(texts),
+        sections,
+        [(chunk.start, chunk.end) for chunk in pieces],
+        np.array([*required], dtype=np.int64).reshape(-1, 4),
+        SourceMap(*zip(*sorted(runs), strict=True)) if runs else None,
+    )
+
+
+def _text_of(spans: Iterable[tuple[int, str]]) -> str:
+    """A text of which some slices are known, up to the last of them."""
+    parts, end = [], 0
+    for start, text in sorted(spans):
+        if start > end:
+            parts.append(_MISSING * (start - end))
+            end = start
+        parts.append(text[end - start :])
+        end = max(end, start + len(text))
+    return "".join(parts)

@@ -1,0 +1,96 @@
+"""Tables without rules whose cells hold several lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pdf_making import made, prose, wrapped, write
+
+from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.reader import read_pdf
+
+pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+pytest.importorskip("reportlab")
+
+
+def table(
+    canvas: Any,
+    rows: list[list[str]],
+    lefts: list[int],
+    y: float,
+    size: float = 10,
+    blank: float = 0.6,
+) -> float:
+    """Rows of wrapped cells, drawn row by row, with a blank between as a part of the size."""
+    for row in rows:
+        ends = []
+        for text, left, right in zip(row, lefts, [*lefts[1:], 540], strict=False):
+            ends.append(
+                write(canvas, wrapped(text, size, right - left - 12), left, y, size)
+            )
+        y = min(ends) - blank * size
+    return y
+
+
+@pytest.mark.parametrize("size", [8, 10, 12])
+@pytest.mark.parametrize("columns", [2, 3, 4])
+def test_cells_are_read_row_by_row(columns: int, size: float) -> None:
+    head = ["Fault", "Cause", "Cure", "Part"][:columns]
+    lefts = [60, 170, 330, 450][:columns]
+    rows = [
+        [prose(10 * i + j, 5 + (i + 3 * j) % 7).capitalize() for j in range(columns)]
+        for i in range(5)
+    ]
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, ["Faults"], 60, 780, 18, "Helvetica-Bold") - 10
+        y = write(canvas, wrapped(prose(98, 40), size, 470), 60, y, size) - 14
+        y = table(canvas, [head, *rows], lefts, y, size)
+        write(canvas, wrapped(prose(99, 40), size, 470), 60, y - 10, size)
+
+    text = markdown_of_pages(read_pdf(made(draw))).text
+    for row in [head, *rows]:
+        assert f"| {' | '.join(row)} |\n" in text
+    assert prose(98, 40) in text
+    assert prose(99, 40) in text
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+def test_without_blanks_cells_go_on_where_the_first_column_is_empty(
+    columns: int,
+) -> None:
+    lefts = [60, 150, 350][:columns]
+    rows = [
+        [name, *(prose(10 * i + j, 9 + (i + 3 * j) % 7).capitalize() for j in (1, 2))]
+        for i, name in enumerate(("Fault", "Noise", "Leak", "Smell"))
+    ]
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, wrapped(prose(98, 40), 10, 470), 60, 780) - 14
+        y = table(canvas, [row[:columns] for row in rows], lefts, y, blank=0)
+        write(canvas, wrapped(prose(99, 40), 10, 470), 60, y - 14)
+
+    text = markdown_of_pages(read_pdf(made(draw))).text
+    assert all(f"| {' | '.join(row[:columns])} |\n" in text for row in rows)
+
+
+def test_titles_at_the_side_of_texts_are_no_table() -> None:
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for i, title in enumerate(("Scope", "Cleaning", "Storage", "Repair", "End")):
+            write(canvas, [title], 60, y, 10, "Helvetica-Bold")
+            y = write(canvas, wrapped(prose(i, 40), 10, 300), 200, y) - 14
+
+    assert "|" not in markdown_of_pages(read_pdf(made(draw))).text
+
+
+def test_columns_of_text_whose_paragraphs_happen_to_be_level_are_no_table() -> None:
+    def draw(canvas: Any) -> None:
+        for x, seed in ((60, 1), (310, 2)):
+            y = 780.0
+            for i in range(3):
+                lines = wrapped(prose(seed + 10 * i, 80), 10, 225)
+                y = write(canvas, lines[:12], x, y) - 6
+
+    assert "|" not in markdown_of_pages(read_pdf(made(draw))).text
