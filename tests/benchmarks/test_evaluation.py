@@ -17,7 +17,7 @@ def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
 def test_every_figure_of_the_conclusions_is_a_result() -> None:
     text = evaluation.page()
     for name, place in evaluation.FIGURES.items():
-        assert re.match(r"[+-]?\d+\.\d", evaluation.figure(*place)), name
+        assert re.match(r"[+-]?\d+(\.\d|%)", evaluation.figure(*place)), name
         assert evaluation.figure(*place) in text
 
 
