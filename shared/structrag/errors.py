@@ -149,9 +149,9 @@ def check_arguments(
             continue
         nearest = get_close_matches(name, allowed, 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        told = {**REMOVED_ARGUMENTS, **(hints or {})}
-        if name in told:
-            hint = f" {told[name]}"
+        instructions = {**REMOVED_ARGUMENTS, **(hints or {})}
+        if name in instructions:
+            hint = f" {instructions[name]}"
         raise UnknownArgument(
             f"{what} has no argument {name!r}.{hint} Known: {', '.join(allowed)}."
         )

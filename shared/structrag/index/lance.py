@@ -229,7 +229,7 @@ class LanceStore(EngineStore):
         blobs theirs."""
         pa = require("pyarrow", extra="lancedb")
         schema = self._table.schema
-        known = {
+        vector_widths = {
             view: schema.field(f"vector_{view}").type.list_size
             for view in self.views
             if f"vector_{view}" in schema.names
@@ -237,8 +237,8 @@ class LanceStore(EngineStore):
         value = pa.float16() if self.settings.dtype == "float16" else pa.float32()
         new = [
             pa.field(f"vector_{view}", pa.list_(value, width))
-            for view, width in widths_of(rows, known).items()
-            if view not in known
+            for view, width in widths_of(rows, vector_widths).items()
+            if view not in vector_widths
         ]
         blobs = {f"blob_{name}" for row in rows for name in row.blobs}
         for column in sorted(blobs - set(schema.names)):

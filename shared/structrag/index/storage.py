@@ -93,9 +93,9 @@ class Seen:
         except (FileNotFoundError, NotADirectoryError):
             return True
         save = found.get("save", "")
-        known = self.saves.get(Path(path).resolve())
-        if known is not None:
-            return bool(save == known)
+        last_save = self.saves.get(Path(path).resolve())
+        if last_save is not None:
+            return bool(save == last_save)
         return save in self.saves.values() or found.get("saved", 0) <= self.since
 
     def check(self, path: Place) -> None:

@@ -99,8 +99,8 @@ class _Values:
             return "".join(map(_string, cell.findall(f"{_S}is")))
         value = cell.findtext(f"{_S}v") or ""
         if kind == "s":
-            known = value.isdecimal() and int(value) < len(self._strings)
-            return self._strings[int(value)] if known else ""
+            is_shared = value.isdecimal() and int(value) < len(self._strings)
+            return self._strings[int(value)] if is_shared else ""
         if kind == "b":
             return {"1": "TRUE", "0": "FALSE"}.get(value, value)
         if kind != "n" or not value:
