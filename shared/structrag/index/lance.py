@@ -3,7 +3,7 @@
 It is for many processes, and for more than fits in memory. Two tables: `structrag_chunks` has the
 rows of `engine_rows`, `structrag_settings` what they were made with. A change is one commit, so
 that a document is there whole or not at all. BM25 is LanceDB's, over our own terms. Its statistics
-are those of the last `save`, which makes the indexes anew where more than one row in fifty has
+are those of the last `save`, which rebuilds the indexes when more than one row in fifty has
 changed.
 """
 
@@ -312,7 +312,7 @@ class LanceStore(EngineStore):
         return {column: coverage(self._table, column) for column in columns}
 
     def _lacks_vectors(self) -> bool:
-        """Whether so many vectors are in no index that searches are slow."""
+        """Whether searches are slow because too many vectors are not indexed."""
         return any(
             lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values()
         )

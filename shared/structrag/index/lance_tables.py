@@ -194,7 +194,7 @@ def has_blobs(schema: Any) -> bool:
 
 
 def make_vector_index(table: Any, column: str) -> None:
-    """Sort a column's vectors anew into lists of near ones."""
+    """Sort a column's vectors again into lists of close ones."""
     kinds = require("lancedb.index", extra="lancedb")
     lists = max(1, table.count_rows() // LIST_ROWS)
     index = kinds.IvfFlat(distance_type="dot", num_partitions=lists)

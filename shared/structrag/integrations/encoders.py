@@ -40,7 +40,7 @@ def reading_limit(
         max_tokens: The limit in place of what the object tells.
 
     Raises:
-        InvalidParameter: `max_tokens` is no number from 1.
+        InvalidParameter: `max_tokens` is not a number from 1.
     """
     encoder = encoder_of(model)
     counter: TokenCounter = count_tokens if encoder is None else EncoderCounter(encoder)

@@ -27,7 +27,7 @@ class HostChunk:
     """What is asked of a framework's chunk.
 
     Attributes:
-        text: Its text, and nothing of the metadata.
+        text: Its text, without metadata.
         metadata: As the framework has it.
         start: Where it begins in its document, in characters; None: unknown.
         document: What it was cut from, where the framework knows; "" elsewhere.
@@ -42,7 +42,7 @@ class HostChunk:
 
 
 def checked_enricher(enrich: Any) -> IDMSEnricher:
-    """The enricher that `enrich` stands for; InvalidParameter for "none" and what is none."""
+    """The enricher that `enrich` stands for; InvalidParameter for "none" and unknown values."""
     enricher = as_enricher(enrich)
     if enricher is None:
         raise InvalidParameter(

@@ -282,7 +282,7 @@ def find_files(
 
     Raises:
         InvalidDocument: the path does not exist or cannot be examined (it is too long).
-        InvalidParameter: `path` is none.
+        InvalidParameter: `path` is not a path.
     """
     path = path_of(path)
     try:

@@ -275,7 +275,7 @@ class PICSplitter(BoundarySplitter):
         )
 
     def _is_worth_it(self, text: str, scope: UnitScope, by_section: bool) -> bool:
-        """Whether a scope is looked at. It is not where it can only be one chunk, nor is a short
+        """Whether to examine a scope. It is skipped if it can only be one chunk, nor is a short
         section."""
         if len(scope.units) < (3 if by_section else 2):
             return False

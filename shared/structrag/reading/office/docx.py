@@ -76,7 +76,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
         comments: Also keep comments, as notes.
 
     Raises:
-        InvalidDocument: It is no Word file, or broken, encrypted or too large.
+        InvalidDocument: The file is not a Word file, or it is broken, encrypted or too large.
     """
     package = Package(data, name)
     main = package.related("", "officeDocument") or "word/document.xml"

@@ -28,7 +28,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     the tables. Hidden sheets are kept, and named in `uncertain`.
 
     Raises:
-        InvalidDocument: It is no Excel file, or broken, encrypted or too large.
+        InvalidDocument: The file is not an Excel file, or it is broken, encrypted or too large.
     """
     package = Package(data, name)
     main = package.related("", "officeDocument") or "xl/workbook.xml"
