@@ -250,7 +250,13 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 f"The index at {os.fspath(address)!r} was made by another release, whose records "
                 "hold other things. Index the documents again."
             )
-        check_same_config(address, saved, self.config(), "build a new index")
+        config = self.config()
+        models = [c["embedding"] or c["token_encoder"] for c in (saved, config)]
+        for was, now in (
+            ({"embedding": models[0]}, {"embedding": models[1]}),
+            (saved, config),
+        ):
+            check_same_config(address, was, now, "build a new index")
 
     def warm_up(self) -> None:
         """Prepare what the first search would otherwise prepare. With LSA these are the vectors,
