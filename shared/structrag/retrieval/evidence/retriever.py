@@ -250,7 +250,12 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 f"The index at {os.fspath(address)!r} was made by another release, whose records "
                 "hold other things. Index the documents again."
             )
-        check_same_config(address, saved, self.config(), "build a new index")
+        # Most indexes have one model: it is what `embedding` must be.
+        both = [
+            {**config, "embedding": config["embedding"] or config["token_encoder"]}
+            for config in (saved, self.config())
+        ]
+        check_same_config(address, *both, "build a new index")
 
     def warm_up(self) -> None:
         """Prepare what the first search would otherwise prepare. With LSA these are the vectors,

@@ -159,7 +159,7 @@ def test_fitted_vectors_are_saved_once_they_are_there(
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     made(HashTokens()).save(tmp_path / "index")
     with pytest.raises(
-        InvalidParameter, match="token_encoder must be what the index at"
+        InvalidParameter, match="embedding must match the index at"
     ):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))
     with pytest.raises(IndexDamaged, match="no saved index"):
