@@ -34,6 +34,7 @@ _SHOWN = 5  # examples in a note
 _SAME_COLUMN = (
     4.0  # points by which the columns of a table on the next page may stand elsewhere
 )
+_TYPEWRITTEN = 0.8  # of the text is in type of one width, which is no code then
 _PICTURE = 0.6  # of the page covered by pictures, and
 _FEW_WORDS = 20  # on it: likely a scan with a stamp
 _STRUCTURE = re.compile(
@@ -278,12 +279,12 @@ def _with_side_heads(rows: Sequence[Row]) -> list[Row]:
 
 
 def _is_typewritten(lines: Iterable[Line]) -> bool:
-    """Whether most of the text is in type of one width, which then is no sign of code."""
+    """Whether nearly all of the text is in type of one width, which then is no sign of code."""
     total = mono = 0
     for line in lines:
         total += len(line.text)
         mono += line.mono * len(line.text)
-    return 2 * mono > total
+    return mono > _TYPEWRITTEN * total
 
 
 def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
