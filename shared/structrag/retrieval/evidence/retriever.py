@@ -251,11 +251,15 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 "hold other things. Index the documents again."
             )
         # Most indexes have one model: it is what `embedding` must be.
-        both = [
-            {**config, "embedding": config["embedding"] or config["token_encoder"]}
+        built, given = (
+            {
+                "embedding": config["embedding"] or config["token_encoder"],
+                "token_encoder": config["token_encoder"],
+                "read_options": config["reading"],
+            }
             for config in (saved, self.config())
-        ]
-        check_same_config(address, *both, "build a new index")
+        )
+        check_same_config(address, built, given, "build a new index")
 
     def warm_up(self) -> None:
         """Prepare what the first search would otherwise prepare. With LSA these are the vectors,

@@ -26,7 +26,9 @@ _REACH = LONGEST - NEAR  # how far from there a cut is looked for
 _BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
 # Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
 _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
-_SHORT_SENTENCE = 8  # characters: a number or letter before what it numbers, "Yes." and "No."
+_SHORT_SENTENCE = (
+    8  # characters: a number or letter before what it numbers, "Yes." and "No."
+)
 
 
 @dataclass(frozen=True, slots=True)

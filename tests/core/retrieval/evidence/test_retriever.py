@@ -158,9 +158,7 @@ def test_fitted_vectors_are_saved_once_they_are_there(
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     made(HashTokens()).save(tmp_path / "index")
-    with pytest.raises(
-        InvalidParameter, match="embedding must match the index at"
-    ):
+    with pytest.raises(InvalidParameter, match="embedding must match the index at"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))
     with pytest.raises(IndexDamaged, match="no saved index"):
         EvidenceRetriever.load(tmp_path / "none", HashTokens())
@@ -546,7 +544,7 @@ def test_hits_are_explained_only_for_a_question() -> None:
 
 def test_settings_of_reading_must_be_those_it_was_built_with(tmp_path: Path) -> None:
     made(HashTokens()).save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="reading must be what the index"):
+    with pytest.raises(InvalidParameter, match="read_options must match the index"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(), language="german")
 
 
