@@ -34,6 +34,7 @@ _SHOWN = 5  # examples in a note
 _SAME_COLUMN = (
     4.0  # points by which the columns of a table on the next page may stand elsewhere
 )
+_BULLETS = frozenset("•◦▪●■‣○□")
 _TYPEWRITTEN = 0.8  # of the text is in type of one width, which is no code then
 _PICTURE = 0.6  # of the page covered by pictures, and
 _FEW_WORDS = 20  # on it: likely a scan with a stamp
@@ -209,12 +210,17 @@ def _rows_and_tables(
 ) -> Iterator[_Part]:
     rows = _with_side_heads(_with_numbers_at_left(list(rows_of(lines, page))))
     rows = list(with_run_in_titles(rows))
-    for is_code, group in groupby(rows, lambda row: has_code and row.mono):
+    for is_code, group in groupby(rows, lambda row: has_code and _is_code(row)):
         block = list(group)
         if is_code and (len(block) > 1 or len(block[0].cells) == 1):
             yield _Code(tuple(block))
         else:
             yield from _tables_among(block, page)
+
+
+def _is_code(row: Row) -> bool:
+    """Whether a row is in type of one width, and no item of a list."""
+    return row.mono and row.text[0] not in _BULLETS
 
 
 def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:

@@ -202,3 +202,14 @@ def test_code_that_fills_pages_stays_code_where_other_type_is_about_it() -> None
 
     text = pdf_document(made(draw)).text
     assert "def f10(x):\n    return x\n\ndef f11(x):\n    return x\n```" in text
+
+
+def test_items_of_a_list_in_type_of_one_width_are_no_code() -> None:
+    def draw(canvas: Any) -> None:
+        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
+        write(
+            canvas, ["• alpha_one", "• beta_two", "• gamma_three"], 60, y, 9, "Courier"
+        )
+
+    text = pdf_document(made(draw)).text
+    assert text.endswith("- alpha_one\n- beta_two\n- gamma_three\n")
