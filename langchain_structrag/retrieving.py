@@ -65,6 +65,7 @@ from structrag.integrations.metadata import (
 from structrag.integrations.offsets import trimmed
 from structrag.integrations.retrievers import (
     chosen_embedding,
+    in_host_words,
     lost_retriever,
     resolve_aliases,
     results_of,
@@ -207,7 +208,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
         ):
             embedding = chosen_embedding("embedding", embedding)
         fields, for_index = cls.KIND.divided(options, own, what)
-        index = make(**_core_options(for_index, embedding, cls.KIND.embedder))
+        with in_host_words(embedder="embedding", dense_store="vectorstore"):
+            index = make(**_core_options(for_index, embedding, cls.KIND.embedder))
         splitter = options.get("splitter")
         is_plain = isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter)
         if is_plain and index.preset == "paper":  # whose chunks have no heading path

@@ -51,6 +51,7 @@ from structrag.index.filters import Filter, Filters
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.retrievers import (
     chosen_embedding,
+    in_host_words,
     lost_retriever,
     results_of,
     warn_of_chunks,
@@ -67,6 +68,7 @@ _PLACES = ("title", "text")
 # The templates of views, each with its places.
 _PROMPTS = {"merged": _PLACES, "summary": _PLACES, "keywords": _PLACES}
 HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
+EMBED_NAMES = {"embedder": "embed_model", "embedding": "embed_model"}
 ARGUMENT_HINTS = {
     **HINTS,
     "k": "Pass similarity_top_k=.",
@@ -191,7 +193,8 @@ class IndexRetriever(ToolRetriever):
         ):
             embed_model = chosen_embedding("embed_model", embed_model)
         arguments, for_index = cls.KIND.divided(options, own, what)
-        index = make(**_core_options(for_index, embed_model, cls.KIND.embedder))
+        with in_host_words(**HOST_NAMES, **EMBED_NAMES):
+            index = make(**_core_options(for_index, embed_model, cls.KIND.embedder))
         cls.KIND.finish(index, options.get("node_parser"), options.get("preset"))
         return cls(index, **{**cls.KIND.saved(index), **arguments})
 

@@ -227,7 +227,8 @@ def as_embedder(value: Any) -> Embedder:
         return value  # type: ignore[no-any-return]
     if isinstance(value, str) or hasattr(value, "encode"):
         return SentenceTransformerEmbedder(value)
-    if callable(value):
+    # A model of LlamaIndex can be called, but not with texts.
+    if callable(value) and not hasattr(value, "get_text_embedding"):
         return FunctionEmbedder(value, name=setting_name(value))
     raise InvalidParameter(
         "embedder must be None (LSA), the name or folder of a sentence-transformers model, a "
