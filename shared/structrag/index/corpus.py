@@ -57,6 +57,9 @@ class CorpusReader(Protocol):
     def first_rows(self, selection: Any, n: int) -> list[int]:
         """The first `n` rows of a selection."""
 
+    def sampled_rows(self, selection: Any, n: int) -> tuple[int, list[int]]:
+        """How many rows a selection has, and at most `n` of them at even distances."""
+
     def rows_of(self, doc_id: str) -> range:
         """The rows of a document. Raises UnknownDocument if unknown."""
 
@@ -135,7 +138,7 @@ class CorpusStore(Protocol):
         """`put` for several; an engine takes them in one commit."""
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document; False if there is none of this id."""
+        """Remove a document; False if no document has this id."""
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order."""

@@ -92,6 +92,12 @@ class StoredLines:
         line: NDArray[np.uint8] = self.text.part(first, last)
         return line
 
+    def raw_lines(self, at: IntArray) -> list[NDArray[np.uint8]]:
+        """Several lines where they lie."""
+        bounds = self.bounds.all()
+        pairs = zip(bounds[at].tolist(), bounds[at + 1].tolist(), strict=True)
+        return [self.text.part(first, last) for first, last in pairs]
+
     def find(self, line: bytes) -> int | None:
         """The number of a line among lines that ascend, or None."""
         # Views give single items several times faster than arrays.
@@ -338,7 +344,7 @@ def _joined_blobs(levels: Sequence[LevelRows]) -> dict[str, StoredLines]:
 
 
 def blobs_of(table: LevelTable, name: str) -> StoredLines:
-    """What is kept of each row by this name; nothing of any where there is none."""
+    """What is kept of each row by this name; empty for rows without one."""
     return table.blobs.get(name) or StoredLines.of([b""] * table.n_rows)
 
 

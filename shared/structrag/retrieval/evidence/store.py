@@ -26,7 +26,7 @@ from structrag.retrieval.evidence.record import (
     vectors_of,
     with_vectors_of_all,
 )
-from structrag.text.arrays import evenly, running_totals
+from structrag.text.arrays import running_totals
 
 KIND = "evidence"
 AXES, BITS, MEAN = "token_axes", "token_bits", "token_mean"  # of the quantiser
@@ -155,10 +155,9 @@ class EvidenceLevel(SearchedLevel):
         samples = self._samples[1]
         sample = samples.get(key)
         if sample is None:
-            rows = reader.first_rows(reader.select(where), len(reader))
-            chosen = evenly(np.array(rows, dtype=np.int64), SAMPLED).tolist()
+            n_rows, chosen = reader.sampled_rows(reader.select(where), SAMPLED)
             pieces = _with_beside(reader, chosen)
-            sample = _Sample(len(rows), frozenset(chosen), pieces)
+            sample = _Sample(n_rows, frozenset(chosen), pieces)
             if key:
                 samples[key] = sample
             if len(samples) > _SAMPLES:
@@ -188,9 +187,11 @@ def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, StoredRow]:
         number, count = found[row].row.chunk.extras["piece"] if row in found else (1, 0)
         expected = range(row - (number > 0), row + (number + 1 < count) + 1)
         if not all(one in found for one in expected):
+            near = (found[one].row.chunk.doc_id for one in expected if one in found)
             raise IndexDamaged(
                 f"The store has lost a row of an index, {row}, or one beside it: another program "
-                "has removed it. Restore the store from a copy, or index the documents again."
+                "has removed it. Restore the store from a copy, or delete the document and add it "
+                f"again{''.join(f': {doc_id!r}' for doc_id in dict.fromkeys(near))}."
             )
         pieces |= {one: found[one] for one in expected}
     return dict(sorted(pieces.items()))
