@@ -1,5 +1,5 @@
-"""What `python -m build` wrote: the wheel has every file of the packages, and the description no
-relative link. Run as `python .ci/build_check.py FOLDER`."""
+"""Checks what `python -m build` wrote: the wheel has every file of the packages and every licence,
+and the description has no relative link. Run as `python .ci/build_check.py FOLDER`."""
 
 import re
 import sys
@@ -28,6 +28,14 @@ if missing:
 surplus = sorted(name for name in names - expected if ".dist-info/" not in name)
 if surplus:
     sys.exit(f"the wheel has more than the packages: {surplus}")
+licences = {name for name in expected if name.endswith("_LICENSE.txt")} | {"LICENSE"}
+unlicensed = sorted(
+    licence
+    for licence in licences
+    if not any(".dist-info/" in name and name.endswith(licence) for name in names)
+)
+if unlicensed:
+    sys.exit(f"the wheel lacks the licences {unlicensed}")
 relative = re.findall(r"\]\((?!https?:|#)[^)]+\)", metadata)
 if relative:
     sys.exit(f"the description links inside the repository: {relative}")

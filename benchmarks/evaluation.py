@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import freshness
+from benchmarks import freshness, pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -152,6 +152,8 @@ _ADDED = ("evidence.md", "What matching tokens adds")
 _MANUALS = ("hiqa.md", "boards: 60 manuals")
 _QUALITY = ("quality.md", "Average over the sets")
 _CHOICES = ("quality_choices.md", "What the defaults rest on")
+_ORACLE = ("d3_oracle.md", "D3 with oracle")
+_PIC = ("paper_tables.md", "PIC: tables 1")
 _ROWS = {
     "evidence": "**EvidenceRetriever**",
     "untokened": "EvidenceRetriever, tokens not matched",
@@ -184,6 +186,11 @@ FIGURES = {
     "all_bm25": (*_QUALITY, "content-aware 300, path | all | BM25", 6),
     "raw_both": (*_QUALITY, "content-aware 300, path | raw | both", 6),
     "all_no_path": (*_QUALITY, "content-aware 300, no path | all | both", 6),
+    "paper_mc": (*_QUALITY, "preset paper | all | dense", 6),
+    "paper_d3": (*_ORACLE, "D3-BASE, preset paper", 6),
+    "default_d3": (*_ORACLE, "D3-BASE", 6),
+    "paper_pic": (*_PIC, "PIC", 4),
+    "words_pic": (*_PIC, "fixed size, 100 words", 4),
     "limit_300": (*_CHOICES, "300, both", 7),
     "limit_512": (*_CHOICES, "512, both", 7),
     "limit_none": (*_CHOICES, "None, both", 7),
@@ -217,7 +224,12 @@ def page() -> str:
             if commit:
                 marked = f"{link} (measured at commit {commit}, before later changes)"
                 template = template.replace(link, marked)
-    page = template.format(**figures, boards_n=questions(), results="\n".join(rows))
+    page = template.format(
+        **figures,
+        boards_n=questions(),
+        evidence_n=pictures.questions("evidence.md"),
+        results="\n".join(rows),
+    )
     return page.replace("(results:", f"({SOURCE}/")
 
 

@@ -1,4 +1,4 @@
-"""Every method and every peer on every question set: prints the tables, writes them and the plots.
+"""Every method and every peer on every question set: prints and writes the tables.
 
     python benchmarks/methods.py [--sets qmsum,cuad,...] [--systems WORD,WORD] [--again] [--full]
 
@@ -34,7 +34,6 @@ from benchmarks.datasets import Dataset, load, load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.hiqa_scores import Sizes, read_questions
 from benchmarks.machine import machine_line
-from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import Models, System, systems
 from benchmarks.methods_tables import page
 from structrag import __version__
@@ -55,7 +54,6 @@ SAMPLES: Mapping[str, int | None] = {  # documents; None: all
 LARGEST = 150_000
 POOLED = ("boards",)  # searched as one pool: which document is meant is the question
 BUDGETS = (500, 1000, 2000)
-PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 KEPT = quality.RESULTS / "cache" / "methods"
 
 
@@ -206,7 +204,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = page(results)
     print(text)
     save(options.output / "methods.md", text, __file__)
-    draw(results, options.pictures)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -231,9 +228,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--output", type=Path, default=quality.RESULTS, help="folder for the results"
-    )
-    parser.add_argument(
-        "--pictures", type=Path, default=PICTURES, help="folder for the plots"
     )
     options = parser.parse_args(arguments)
     options.sets = [name for name in options.sets.split(",") if name]

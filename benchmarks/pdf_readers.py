@@ -416,7 +416,8 @@ def outline_title(title: str) -> str:
 
 
 def bookmarks_of(data: bytes) -> tuple[list[str], int]:
-    """The titles of a file's bookmarks, and its page count; none where it cannot be opened."""
+    """The titles of a file's bookmarks that stand in its text, and its page count; none where it
+    cannot be opened."""
     import pypdfium2
 
     try:
@@ -425,8 +426,14 @@ def bookmarks_of(data: bytes) -> tuple[list[str], int]:
         return [], 0
     titles = [bookmark.get_title() for bookmark in pdf.get_toc(max_depth=15)]
     pages = len(pdf)
+    texts = (page.get_textpage().get_text_range() for page in pdf)
+    text = "".join(word for text in texts for word in words_of(text))
     pdf.close()
-    return [title for title in titles if outline_title(title)], pages
+    return [
+        title
+        for title in titles
+        if outline_title(title) and outline_title(title) in text
+    ], pages
 
 
 class Agreement(NamedTuple):
@@ -465,8 +472,10 @@ def _is_same(bookmark: str, heading: str) -> bool:
 
 def _goes_on(bookmark: str, heading: str) -> bool:
     begin, whole = (" ".join(words_of(title)) for title in (bookmark, heading))
-    is_numbered = begin[:1].isdigit() and " " in begin
-    return (is_numbered or len(begin) >= CUT) and whole.startswith(begin)
+    if begin[:1].isdigit() and " " in begin and whole.startswith(begin):
+        return True
+    begin, whole = outline_title(bookmark), outline_title(heading)
+    return len(begin) >= CUT and whole.startswith(begin)
 
 
 def ratio_with_interval(

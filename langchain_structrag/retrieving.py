@@ -69,6 +69,7 @@ from structrag.integrations.retrievers import (
     resolve_aliases,
     results_of,
     warn_of_chunks,
+    warn_of_fallbacks,
 )
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
@@ -138,6 +139,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         retriever = cls._over(cls.KIND.index, "from_documents", embedding, options)
         with lost_retriever("from_documents", "add_documents", options.get("cache")):
             retriever.add_documents(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod
@@ -151,6 +153,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         retriever = cls._over(cls.KIND.index, "afrom_documents", embedding, options)
         with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
             await retriever.aadd_documents(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod

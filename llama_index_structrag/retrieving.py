@@ -54,6 +54,7 @@ from structrag.integrations.retrievers import (
     lost_retriever,
     results_of,
     warn_of_chunks,
+    warn_of_fallbacks,
 )
 from structrag.records import Chunk, Document, Hit
 
@@ -151,6 +152,7 @@ class IndexRetriever(ToolRetriever):
         retriever = cls._over(cls.KIND.index, "from_documents", options)
         with lost_retriever("from_documents", "add", options.get("cache")):
             retriever.add(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod
@@ -161,6 +163,7 @@ class IndexRetriever(ToolRetriever):
         retriever = cls._over(cls.KIND.index, "afrom_documents", options)
         with lost_retriever("afrom_documents", "aadd", options.get("cache")):
             await retriever.aadd(documents)
+        warn_of_fallbacks(retriever.index.usage)
         return retriever
 
     @classmethod

@@ -120,6 +120,31 @@ def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
     assert (ROOT / hatch["metadata"]["hooks"]["custom"]["path"]).exists()
 
 
+def test_data_of_others_carries_its_licence(project: dict[str, Any]) -> None:
+    package = ROOT / "shared" / "structrag"
+    data = {file for end in ("*.gz", "*.json") for file in package.rglob(end)}
+    licences = {
+        file.with_name(f"{file.name.partition('.')[0]}_LICENSE.txt") for file in data
+    }
+    assert len(data) == 3 and all(licence.exists() for licence in licences)
+    names = {licence.relative_to(ROOT).as_posix() for licence in licences}
+    assert {"LICENSE", *names} == set(project["project"]["license-files"])
+
+
+def test_a_package_index_shows_the_readme_with_its_links_and_pictures() -> None:
+    from index_readme import FILES, LINK, PAGES, with_addresses
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for is_picture, _, target in LINK.findall(readme):
+        assert (ROOT / target.partition("#")[0]).exists(), target
+        assert f"({FILES if is_picture else PAGES}{target})" in with_addresses(readme)
+    assert not LINK.search(with_addresses(readme))
+    markdown = pytest.importorskip("readme_renderer.markdown")
+    page = markdown.render(with_addresses(readme))
+    assert page and "<table>" in page and f'src="{FILES}' in page
+    assert not re.search(r'(?:href|src)="(?!https?:|#)', page)
+
+
 @pytest.mark.parametrize(
     "extra",
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import evaluation
+from benchmarks import evaluation, pictures
 
 
 def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
@@ -17,8 +17,21 @@ def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
 def test_every_figure_of_the_conclusions_is_a_result() -> None:
     text = evaluation.page()
     for name, place in evaluation.FIGURES.items():
-        assert re.match(r"[+-]?\d+\.\d", evaluation.figure(*place)), name
+        assert re.match(r"[+-]?\d+(\.\d|%)", evaluation.figure(*place)), name
         assert evaluation.figure(*place) in text
+
+
+def test_the_pictures_in_the_documentation_are_drawn_from_the_results(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("matplotlib")
+    for drawn in pictures.draw(tmp_path):
+        shown = (pictures.PICTURES / drawn.name).read_text(encoding="utf-8")
+        words = [
+            re.findall(r"<text[^>]*>([^<]*)</text>", page)
+            for page in (shown, drawn.read_text(encoding="utf-8"))
+        ]
+        assert words[0] == words[1] and len(words[0]) > 20, drawn.name
 
 
 def test_every_result_is_named_with_its_command() -> None:

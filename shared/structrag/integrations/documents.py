@@ -60,8 +60,8 @@ _KINDS = (
 _MARKS = (
     "id|number|num|no|nr|index|idx|offset|position|label|name|seconds|time|timestamp"
 )
-_TELLS_PART = re.compile(
-    rf"(?:{_KINDS}|(?!label|name|time)(?:{_MARKS})|(?:{_KINDS})(?:{_MARKS}))"
+_TELLS_PART = re.compile(  # our own chunks have a section_id
+    rf"(?!sectionid)(?:{_KINDS}|(?!label|name|time)(?:{_MARKS})|(?:{_KINDS})(?:{_MARKS}))"
 )
 
 LONGEST_PLACE = 80  # characters; more is prose

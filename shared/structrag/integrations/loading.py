@@ -214,8 +214,10 @@ def check_paths(paths: Any, name: str = "path") -> list[str | os.PathLike[str]]:
     is_list = isinstance(paths, Iterable) and not isinstance(paths, bytes | Mapping)
     checked = list(paths) if is_list else []
     if not checked or not all(isinstance(path, str | os.PathLike) for path in checked):
+        wrong = [p for p in checked if not isinstance(p, str | os.PathLike)]
+        got = f"a list with {wrong[0]!r}" if wrong else type(paths).__name__
         raise InvalidParameter(
             f"{name} must be a file, a folder, or a list of them, as strings or Paths; got "
-            f"{type(paths).__name__}."
+            f"{'an empty list' if is_list and not checked else got}."
         )
     return checked

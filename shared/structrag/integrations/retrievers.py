@@ -21,8 +21,9 @@ from structrag.errors import (
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
 from structrag.model_calls.runner import Runner
+from structrag.model_calls.usage import Usage, fallbacks_line
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.limits import ORDERS
+from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
@@ -158,6 +159,18 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
             f"{error} But {make} returned no retriever: {rest}. To keep finished documents too, "
             f"create an empty retriever with {make}([], ...) and pass them to its {add}."
         ) from error.__cause__ or error
+
+
+def warn_of_fallbacks(usage: Usage) -> None:
+    """Warn where half of the answers could not be used; keywords alone are no reason. Where all
+    calls failed, that was warned of already."""
+    unusable = usage.fallbacks["summary"] + usage.fallbacks["chunks"]
+    if usage.calls > usage.failed and unusable * 2 >= usage.calls:
+        warn_user(
+            "Half of the language model's answers or more could not be used, and extracts from the "
+            f"text stand in their place: {fallbacks_line(usage.fallbacks, usage.reasons)}. Check "
+            "the model; index.usage has the counts."
+        )
 
 
 def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[Result]:

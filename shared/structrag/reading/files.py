@@ -98,6 +98,7 @@ _RST_SIGN = re.compile(
     r"|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$",
     re.MULTILINE,
 )
+_HEADING_BEHIND_BLANK = re.compile(r"(?:\A|\n[ \t]*\n)#{1,6}[ \t]+\S")
 _CODE_FENCE = re.compile(r"^(`{3,}).*?(?:^\1`*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _ATX_MARK = re.compile(r"(#{1,6})[ \t]+\S")
 _SAMPLE = 200_000  # characters looked at to tell the format
@@ -437,7 +438,17 @@ def format_of_file(name: str, text: str) -> str:
         return detect_format(text)
     if not known and _starts_like_html(sample):
         return "html"
-    return "markdown" if _has_free_headings(sample, bool(known)) else "text"
+    is_markdown = _has_free_headings(sample, bool(known)) or (
+        bool(known) and _has_other_signs(sample)
+    )
+    return "markdown" if is_markdown else "text"
+
+
+def _has_other_signs(text: str) -> bool:
+    """Whether there are headings behind blank lines, and a fence or a link as well."""
+    bare = _CODE_FENCE.sub("```", text)
+    headings = zip(range(2), _HEADING_BEHIND_BLANK.finditer(bare), strict=False)
+    return len(list(headings)) == 2 and ("```" in bare or "](" in bare)
 
 
 def _has_free_headings(text: str, one_level: bool) -> bool:

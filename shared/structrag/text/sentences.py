@@ -44,17 +44,20 @@ _BEFORE_NUMBERS = """
     vols p pp para paras par pt pts ex app eq eqs ref refs ver rev max min approx ca est sq cu
     ft mi lbs oz hrs ed eds tel ext apt jan feb mar apr jun jul aug sep sept oct nov dec okt dez
     rn rz anm aufl az bl cap núm pág págs párr tít sez rif bijl blz pag odst čl obr rys poz pkt
-    ust rozdz nro lk št č str стр рис табл гл ст разд κεφ αρ σελ md bkz böl"""
+    ust rozdz nro lk št č str стр рис табл гл ст разд κεφ αρ σελ md bkz böl
+    reg regs sched scheds subsec subsecs subpt ser sess stat tit bk bks fn ff mon tue tues wed thu
+    thur thurs fri deg avg dia bldg rm fl ste mwst uu al ss ibid bull proc suppl std sek jh jhd"""
 _COUNTED = frozenset(_BEFORE_NUMBERS.split())
 # No sentence of the language ends with these.
 _INSIDE = {
     "english": "mr mrs ms dr prof gen gov sen rep rev hon capt col lt sgt mt messrs vs e.g i.e cf "
-    "viz approx sq",
+    "viz approx sq dept reg sched assn atty supt cmdr cpl pvt univ dist prop figs",
     "german": "gem vgl bzw ggf inkl exkl zzgl evtl sog insb insbes einschl bspw bzgl ggü dr prof "
     "hr frl st z.b d.h u.a i.d.r i.s.d i.v.m o.g s.o abs nr art ziff kap abb tab bd ca mind max "
-    "dipl mag ehem allg entspr lt betr",
-    "french": "m mm mme mmes mlle dr pr st ste cf p.ex c.-à-d env art chap fig éd",
-    "spanish": "sr sra srta sres dr dra ud uds p.ej art núm pág fig aprox ej avda",
+    "dipl mag ehem allg entspr lt betr fa co hrsg ebd geb gest kath ev dt engl frz lat jur rer nat "
+    "univ inst",
+    "french": "m mm mme mmes mlle dr pr st ste cf p.ex c.-à-d env art al chap fig éd av apr boul",
+    "spanish": "sr sra srta sres dr dra ud uds p.ej art núm pág fig aprox ej avda ee cap",
     "italian": "sig sigg dott dr prof ing avv p.es art cfr pag fig",
     "portuguese": "sr sra dr dra prof eng p.ex art fig pág exmo",
     "dutch": "dhr mevr mw dr drs prof ir ing bijv nr art fig o.a d.w.z m.b.t t.o.v blz vgl",
@@ -80,6 +83,7 @@ _ENDING = re.compile(
     r"(?<![\w.])(?P<word>(?:[^\W\d_]\.(?:-|[ \xa0\u202f]?))*[^\W\d_]+|\d{1,3})\.\s*\Z"
 )
 _GOES_ON = re.compile(r"[\d§(]|[IVX]+\b|[^\W\d_]\.")
+_LETTER = re.compile(r"[^\W\d_]\.")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
 _LOOK_BACK = 32  # characters
 
@@ -236,13 +240,21 @@ def _is_abbreviated(part: str, start: int, language: str) -> bool:
         return (following is not None and language in _NUMBERS) and following[
             0
         ].casefold() not in stop_words(language)
+    goes_on, is_small = _GOES_ON.match(part, start), part[start].islower()
+    for name in (word, word.rpartition(".")[2]):  # of "s. Abb." the last one too
+        if len(name) > 1 and name in _inside(language):
+            return True
+        if len(name) > 1 and (name in _COUNTED or _is_street(name, language)):
+            return goes_on is not None or is_small
     if word in _inside(language):
         return True
-    goes_on = _GOES_ON.match(part, start)
-    if word in _COUNTED:
-        return goes_on is not None or part[start].islower()
-    is_letters = len(word) == 1 or word[1::2] == "." * (len(word) // 2)  # z. | B.
-    return is_letters and goes_on is not None and goes_on[0][-1] == "."
+    is_letters = not word.replace("-", "")[1::2].strip(".")  # z. | B.
+    before_letter = _LETTER.match(part, start) is not None
+    return is_letters and (before_letter or (is_small and len(word) > 1))
+
+
+def _is_street(word: str, language: str) -> bool:
+    return language == "german" and word.endswith("str")
 
 
 def _skip_space(part: str, offset: int) -> int:

@@ -76,9 +76,21 @@ def usable_ids(allowed: Collection[int], answer: str, *, empty: bool = False) ->
     ids, dropped = parse_ids(answer, allowed)
     if ids or dropped or not text:
         return bool(text) or empty
-    return isinstance(first_value(text), dict | list) or (
-        _NONE.match(text) is not None and not is_refusal(text)
-    )
+    value = first_value(text)
+    if isinstance(value, dict | list):
+        return _denies(value)
+    return _NONE.match(text) is not None and not is_refusal(text)
+
+
+def _denies(value: Any) -> bool:
+    """Whether a JSON value without ids says that there are none."""
+    if isinstance(value, dict):
+        return not value or any(map(_denies, value.values()))
+    if isinstance(value, list):
+        return all(map(_denies, value))
+    if isinstance(value, str) and value.strip():
+        return _NEGATED.search(value) is not None
+    return not value
 
 
 def _items(text: str) -> list[Item]:

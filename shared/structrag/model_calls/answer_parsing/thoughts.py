@@ -11,7 +11,8 @@ _TAG = re.compile(
     r"|\[(?P<close_mistral>/?)THINK\]|◁(?P<close_kimi>/?)think▷"
     r"|<\|(?:begin|(?P<close_of>end))_of_thought\|>"
     r"|<\|(?:START|(?P<close_cohere>END))_THINKING\|>"
-    r"|<(?:\|channel>thought|(?P<close_gemma>channel\|))>?",
+    r"|<(?:\|channel>thought|(?P<close_gemma>channel\|))>?"
+    r"|<unused9(?:4|(?P<close_medgemma>5))>|<\|(?P<close_bar>/?)think\|>",
     re.IGNORECASE,
 )
 _ANSWER = re.compile(

@@ -51,6 +51,7 @@ class _TableRole:
     has_headings: bool = False  # several in one cell
     cells: int = 0  # of the row
     wide_rows: int = 0  # with more than one cell
+    titled: bool = False  # a cell holds a heading
 
     def close_cell(self, place: int) -> None:
         cell, self.cell = self.cell, None
@@ -58,6 +59,7 @@ class _TableRole:
             return
         self.is_layout |= cell.has_content
         self.has_headings |= cell.headings > 1
+        self.titled |= cell.headings > 0
         self.cells += 1
         self.wide_rows += self.cells == 2
         if cell.is_code:
@@ -72,9 +74,10 @@ class _TableRole:
 def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
     """The tokens, with what stands for something else under its name.
 
-    A table of layout (its role says so, or a cell holds headings with text below them, and it is no
-    grid of such cells) becomes blocks. A table of numbered lines of code becomes `pre`, without the
-    numbers. An element of the role "heading" becomes `h1` to `h6` by its `aria-level`.
+    A table of layout (its role says so, a cell holds headings with text below them, or it is one
+    column with headings, and it is no grid of such cells) becomes blocks. A table of numbered lines
+    of code becomes `pre`, without the numbers. An element of the role "heading" becomes `h1` to
+    `h6` by its `aria-level`.
     """
     if not _NEEDED.search(source):
         return tokens
@@ -143,7 +146,8 @@ def _rewrite(
     elif role not in ("presentation", "none"):
         is_data = any(table.names[name] for name in ("th", "thead", "caption"))
         is_grid = table.wide_rows > 1 and not table.has_headings
-        if is_data or is_grid or not table.is_layout:
+        is_column = table.titled and not table.wide_rows and rows > 1
+        if is_data or is_grid or not (table.is_layout or is_column):
             return False
     for place in (table.first, *table.parts, last):
         _rename(kept, place, "div")

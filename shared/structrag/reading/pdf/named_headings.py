@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from structrag.reading.pdf.pages import NamedHeading
 from structrag.reading.pdf.pieces import objects_of
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.rows import Row, are_small_capitals
 from structrag.reading.pdf.structure_tree import (
     elements_below,
     marks_of,
@@ -125,7 +125,9 @@ def rows_named(
         while (
             is_cut
             and end < min(len(rows), first + _MOST_ROWS)
-            and kinds[end] == kinds[first]
+            and (
+                kinds[end] == kinds[first] or are_small_capitals(rows[first], rows[end])
+            )
             and 0 < rows[end].top - rows[end - 1].top < 2 * rows[end].size
         ):
             end += 1

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from structrag.reading.numbering import roman_value
 from structrag.reading.pdf.heading_styles import has_leaders
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.rows import Row, are_small_capitals
 
 _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
@@ -190,12 +190,11 @@ def _stands_apart(rows: Sequence[Row], i: int, spacing: Spacing) -> bool:
 
 
 def _are_capitals_of_one_title(above: Row, row: Row) -> bool:
-    """Whether two rows of capitals stand under one middle: the large ones are the first letters of
-    words, and the second row may have none."""
+    """Whether two rows of capitals stand under one middle, or the second behind the number of the
+    first: the large ones are the first letters of words, and the second row may have none."""
     centred = abs(row.left + row.right - above.left - above.right) <= 4
-    smaller = not _same_size(above, row) and 0.75 * above.size <= row.size < above.size
-    capitals = above.text.isupper() and row.text.isupper()
-    return centred and smaller and capitals and above.bold == row.bold
+    hangs = above.left < above.text_left and abs(row.left - above.text_left) <= 2
+    return (centred or hangs) and are_small_capitals(above, row)
 
 
 def _is_centred_title(above: Row, row: Row) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from structrag.reading.pdf.pages import Box
@@ -43,12 +44,13 @@ class Turn(NamedTuple):
     def point(self, x: float, y: float) -> tuple[float, float]:
         """A point on the turned page, from its upper left corner."""
         left, bottom, right, top = self.box
-        return (
-            (x - left, top - y),
-            (y - bottom, x - left),
-            (right - x, y - bottom),
-            (top - y, right - x),
-        )[self.quarters]
+        if self.quarters == 0:
+            return x - left, top - y
+        if self.quarters == 1:
+            return y - bottom, x - left
+        if self.quarters == 2:
+            return right - x, y - bottom
+        return top - y, right - x
 
     def rectangle(self, left: float, bottom: float, right: float, top: float) -> Box:
         """A rectangle on the turned page: left, top, right, bottom."""
@@ -86,6 +88,7 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     pieces: list[TextPiece] = []
     styles: dict[int | None, _Style] = {}
     turned = [0, 0, 0, 0]  # characters by quarter
+    place = _places(raw, textpage)
     after = 0
     for word in _WORD.finditer(text):
         white = text[after : word.start()]
@@ -96,7 +99,7 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
             style = styles[drawn_by]
             turned[round(style.angle / 90) % 4] += end - start
             shown = text[start:end].translate(_HYPHENS)
-            box, baseline = _place(raw, textpage, start, end - 1)
+            box, baseline = place(start, end - 1)
             space = start == word.start() and bool(white)
             ended = space and "\n" in white
             pieces.append(
@@ -136,21 +139,26 @@ def _drawn(
     yield start, end, current
 
 
-def _place(
-    raw: Any, textpage: Any, first: int, last: int
-) -> tuple[Box, tuple[float, float]]:
-    """The box around characters `first` to `last`, and the first one's baseline."""
+def _places(
+    raw: Any, textpage: Any
+) -> Callable[[int, int], tuple[Box, tuple[float, float]]]:
+    """What gives the box around characters `first` to `last`, and the first one's baseline."""
     a, b, x, y = raw.FS_RECTF(), raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
-    raw.FPDFText_GetLooseCharBox(textpage, first, a)
-    raw.FPDFText_GetLooseCharBox(textpage, last, b)
-    raw.FPDFText_GetCharOrigin(textpage, first, x, y)
-    box = (
-        min(a.left, b.left),
-        min(a.bottom, b.bottom),
-        max(a.right, b.right),
-        max(a.top, b.top),
-    )
-    return box, (x.value, y.value)
+    box_of = raw.FPDFText_GetLooseCharBox
+
+    def place(first: int, last: int) -> tuple[Box, tuple[float, float]]:
+        box_of(textpage, first, a)
+        box_of(textpage, last, b)
+        raw.FPDFText_GetCharOrigin(textpage, first, x, y)
+        box = (
+            min(a.left, b.left),
+            min(a.bottom, b.bottom),
+            max(a.right, b.right),
+            max(a.top, b.top),
+        )
+        return box, (x.value, y.value)
+
+    return place
 
 
 def _style(raw: Any, textpage: Any, i: int) -> _Style:
@@ -161,12 +169,19 @@ def _style(raw: Any, textpage: Any, i: int) -> _Style:
     size = raw.FPDFText_GetFontSize(textpage, i) * math.hypot(matrix.c, matrix.d)
     name = buffer.value.decode("utf-8", "replace")
     heavy = raw.FPDFText_GetFontWeight(textpage, i) >= _BOLD_WEIGHT
-    bold = heavy or bool(flags.value & _FORCE_BOLD or _BOLD_NAME.search(name))
-    italic = bool(flags.value & _ITALIC or _ITALIC_NAME.search(name))
+    bold, italic, mono = _kind_of_font(name, flags.value)
     angle = math.degrees(math.atan2(matrix.b, matrix.a)) % 360
-    mono = bool(flags.value & _FIXED_PITCH or _MONO_NAME.search(name))
     faint = _is_faint(raw, textpage, i)
-    return _Style(max(round(size, 1), 0.1), bold, angle, italic, faint, mono)
+    return _Style(max(round(size, 1), 0.1), heavy or bold, angle, italic, faint, mono)
+
+
+@lru_cache(maxsize=256)
+def _kind_of_font(name: str, flags: int) -> tuple[bool, bool, bool]:
+    """Whether a font is bold, slanted, and of one width."""
+    bold = flags & _FORCE_BOLD or _BOLD_NAME.search(name)
+    italic = flags & _ITALIC or _ITALIC_NAME.search(name)
+    mono = flags & _FIXED_PITCH or _MONO_NAME.search(name)
+    return bool(bold), bool(italic), bool(mono)
 
 
 def _is_faint(raw: Any, textpage: Any, i: int) -> bool:

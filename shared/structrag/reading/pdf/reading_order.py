@@ -257,7 +257,8 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     fewest = min((count for _, _, count in stretches), default=len(lines))
     if fewest > _MOST_ACROSS * len(lines):
         return None
-    few = fewest + _OVER_THE_EDGE * len(lines)
+    # One may be a page number.
+    few = fewest + max(1.0, _OVER_THE_EDGE * len(lines))
     gaps: list[tuple[int, int]] = []
     for first, last, count in stretches:
         if count > few:

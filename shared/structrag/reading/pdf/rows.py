@@ -140,6 +140,13 @@ def with_run_in_titles(rows: Sequence[Row]) -> Iterator[Row]:
             yield row
 
 
+def are_small_capitals(above: Row, row: Row) -> bool:
+    """Whether two rows are of capitals, and those of the second are small ones."""
+    capitals = above.text.isupper() and row.text.isupper()
+    smaller = 0.75 * above.size <= row.size < 0.92 * above.size
+    return capitals and smaller and above.bold == row.bold
+
+
 def space_between(before: str, after: str) -> str:
     """A space, or nothing at the start. Nothing either between characters of scripts that are
     written without spaces."""

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structrag.retrieval.evidence.answers import SHORT, WHOLE
 from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.scores import SHORTLIST
 from structrag.retrieval.evidence.windows import Windows
-from structrag.text.arrays import running_totals
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-WHOLE_BLOCK = WHOLE
 AROUND = 60  # reader tokens; of longer blocks it brings what lies in this window
-# Reader tokens between passages that become one, and that may where their number is limited.
-BETWEEN, NEAR = 12, 120
+NEAR = 120  # reader tokens between passages that may become one where their number is limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +43,22 @@ Size = Callable[[int, int], float]
 
 
 def units(
-    pool: Pool,
-    ranking: Iterable[int],
-    whole_block: int = WHOLE_BLOCK,
-    ends: Callable[[int], bool] = _always,
+    pool: Pool, ranking: Iterable[int], ends: Callable[[int], bool] = _always
 ) -> Iterator[tuple[int, Run]]:
     """Each atom with the run of new atoms it brings, by rank.
 
-    A block of at most `whole_block` reader tokens comes whole, of a longer one what lies around the
-    atom. Where a passage must not end, the next block comes too, or the beginning of a long one.
-    What came before is left out, and an atom that came before brings nothing.
+    A block of at most 160 reader tokens comes whole, of a longer one what lies around the atom.
+    Where a passage must not end, the next block comes too, or the beginning of a long one. What
+    came before is left out, and an atom that came before brings nothing.
     """
-    starts = np.flatnonzero(np.diff(pool.blocks, prepend=-1))
-    stops = np.append(starts[1:], len(pool))
+    starts = np.flatnonzero(np.diff(pool.blocks, prepend=-1, append=-1))
     around, behind = pool.windows[AROUND], pool.windows[2 * AROUND]
     taken = np.zeros(len(pool), dtype=bool)
 
     def of_block(unit: int, window: Windows) -> Run:
         block = int(pool.blocks[unit])
-        first, stop = int(starts[block]), int(stops[block])
-        if pool.atoms.block_tokens[unit] > whole_block:
+        first, stop = int(starts[block]), int(starts[block + 1])
+        if pool.atoms.block_tokens[unit] > WHOLE:
             first = max(first, int(window.firsts[unit]))
             stop = min(stop, int(window.stops[unit]))
         return first, stop
@@ -81,10 +69,10 @@ def units(
         first, stop = of_block(unit, around)
         while not ends(stop - 1):
             stop = of_block(stop, behind)[1]
-        before = np.flatnonzero(taken[first:unit])
-        after = np.flatnonzero(taken[unit:stop])
-        first = first + int(before[-1]) + 1 if len(before) else first
-        stop = unit + int(after[0]) if len(after) else stop
+        while taken[first:unit].any():
+            first += 1
+        while taken[unit:stop].any():
+            stop -= 1
         taken[first:stop] = True
         yield int(unit), (first, stop)
 
@@ -98,16 +86,15 @@ def pack(
     k: int | None = None,
     joins: Callable[[int], bool] = _always,
     ends: Callable[[int], bool] = _always,
-    whole_block: int = WHOLE_BLOCK,
 ) -> list[Passage]:
     """The passages that the best atoms bring, within the limits, by rank.
 
     Units are taken in the order of the ranking until one does not fit. Of that one, the longest run
-    around its atom that does is taken. Runs that touch are one passage. So what is taken within a
-    budget is taken within any larger one.
+    around its atom that does is taken. Passages with less than a sentence between them are one. So
+    what is taken within a budget is taken within any larger one.
 
-    Where both tokens and passages are limited, touching runs are different passages while there is
-    room. Else the two that are nearest become one with what is between them, if that is at most
+    Where passages are limited, they stay apart. Where tokens are limited too and there are too many
+    passages, the two that are nearest become one with what is between them, if that is at most
     `NEAR` tokens. A unit for which there is no room even so is left out, and the next one tried.
 
     Args:
@@ -115,24 +102,22 @@ def pack(
         size: Reader tokens of a run of atoms.
         max_tokens, k: Most tokens and passages; None: no limit.
         joins: Whether an atom may stand in one passage with the atom before it.
-        whole_block: Reader tokens up to which an atom brings its whole block.
+        ends: Whether a passage may end behind an atom.
     """
-    limit = inf if max_tokens is None else max_tokens
-    most = inf if k is None else k
     merges = max_tokens is not None and k is not None
-    taken = (
-        _Merging(pool, size, joins, ends, limit, most, -1)
-        if merges
-        else _Taken(pool, size, joins, ends, limit, most, BETWEEN)
-    )
-    brought = units(pool, ranking, whole_block, ends)
-    for rank, (unit, run) in enumerate(brought, start=1):
-        if max_tokens is None and k is not None and not ends(run[1] - 1):
+    limit = inf if max_tokens is None else max_tokens
+    near = SHORT if k is None else -1
+    taken = _Taken(pool, size, joins, ends, limit, inf if k is None else k, near)
+    # Worse ones would widen the passages only because they are near.
+    best = islice(ranking, SHORTLIST) if merges else ranking
+    for rank, (unit, run) in enumerate(units(pool, best, ends), start=1):
+        if limit == inf and k is not None and not ends(run[1] - 1):
             continue  # it leads to a passage that stays apart
         more = taken.with_run(run, unit, rank)
+        more = more.merged() if merges else more
         if more.fits:
             taken = more
-        elif merges and len(more.passages) > most:
+        elif merges and len(more.passages) > taken.most:
             continue  # nothing is near; the next one may touch a passage
         else:
             # A part could bring together others than the whole, and then it is no part of more.
@@ -165,98 +150,69 @@ def _with_part(taken: _Taken, unit: int, run: Run, rank: int) -> _Taken:
             first -= 1
 
 
+@dataclass(frozen=True, slots=True)
 class _Taken:
-    """Passages in reading order, those that touch joined, and their tokens."""
+    """Passages in reading order, those that are near joined."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        size: Size,
-        joins: Callable[[int], bool],
-        ends: Callable[[int], bool],
-        limit: float,
-        most: float,
-        near: int,
-    ) -> None:
-        self.before = running_totals(pool.atoms.tokens).tolist()  # tokens
-        self.near = near
-        self.size = size
-        self.joins = joins
-        self.ends = ends
-        self.limit = limit  # tokens
-        self.most = most  # passages
-        self.passages: list[Passage] = []
-        self.tokens = 0.0
+    pool: Pool
+    size: Size
+    joins: Callable[[int], bool]
+    ends: Callable[[int], bool]
+    limit: float  # tokens
+    most: float  # passages
+    near: int  # tokens between passages that become one
+    passages: tuple[Passage, ...] = ()
 
     @property
     def fits(self) -> bool:
-        return self.tokens <= self.limit and len(self.passages) <= self.most
+        tokens = sum(self.size(one.first, one.stop) for one in self.passages)
+        return tokens <= self.limit and len(self.passages) <= self.most
 
     def is_answer(self, unit: int) -> bool:
         """Whether what holds a unit is at least a sentence, and complete."""
         one = next(one for one in self.passages if one.first <= unit < one.stop)
         return self.ends(one.stop - 1) and self.size(one.first, one.stop) >= SHORT
 
-    def with_run(self, run: Run, unit: int, rank: int) -> Self:
+    def with_run(self, run: Run, unit: int, rank: int) -> _Taken:
         """These passages and the run of a unit, in a copy."""
-        more = copy(self)
-        more._add(Passage(*run, unit, rank))
+        passage = Passage(*run, unit, rank)
+        passages = sorted((*self.passages, passage), key=lambda one: one.first)
+        more = replace(self, passages=tuple(passages))
+        at = passages.index(passage)
+        for place in (at, at - 1):
+            if 0 <= place < len(passages) - 1 and more._touch(place):
+                more = more._joined(place)
         return more
 
-    def _add(self, passage: Passage) -> None:
-        at = bisect_left([one.first for one in self.passages], passage.first)
-        first, stop = at, at
-        if at and self._touch(self.passages[at - 1], passage):
-            first = at - 1
-        if at < len(self.passages) and self._touch(passage, self.passages[at]):
-            stop = at + 1
-        self._join([*self.passages[first:stop], passage], first, stop)
+    def merged(self) -> _Taken:
+        """Of too many passages the nearest as one, where any are near."""
+        places = range(len(self.passages) - 1)
+        near = [place for place in places if self._may_join(place, NEAR)]
+        if len(self.passages) <= self.most or not near:
+            return self
+        return self._joined(min(near, key=self._gap)).merged()
 
-    def _touch(self, left: Passage, right: Passage) -> bool:
-        if left.stop == right.first and not self.ends(left.stop - 1):
-            return True
-        return self._gap(left, right) <= self.near and all(
-            map(self.joins, range(left.stop, right.first + 1))
-        )
+    def _touch(self, place: int) -> bool:
+        """Whether a passage and the next one are one."""
+        leads = not self.ends(self.passages[place].stop - 1)
+        return (leads and not self._gap(place)) or self._may_join(place, self.near)
 
-    def _gap(self, left: Passage, right: Passage) -> int:
-        """Tokens between two passages."""
-        return int(self.before[right.first] - self.before[left.stop])
+    def _may_join(self, place: int, near: int) -> bool:
+        left, right = self.passages[place : place + 2]
+        between = range(left.stop, right.first + 1)
+        return self._gap(place) <= near and all(map(self.joins, between))
 
-    def _join(self, joined: Sequence[Passage], first: int, stop: int) -> None:
-        """Put one passage of all `joined` in their place, `first` to `stop`."""
-        best = min(joined, key=lambda one: one.rank)
-        whole = Passage(
-            min(one.first for one in joined),
-            max(one.stop for one in joined),
-            best.best,
-            best.rank,
-        )
-        replaced = self.passages[first:stop]
-        self.tokens += self.size(whole.first, whole.stop)
-        self.tokens -= sum(self.size(one.first, one.stop) for one in replaced)
-        self.passages = [*self.passages[:first], whole, *self.passages[stop:]]
+    def _gap(self, place: int) -> int:
+        """Tokens between a passage and the next one; -1 where that lies inside."""
+        left, right = self.passages[place : place + 2]
+        if right.first < left.stop:
+            return -1
+        return int(self.pool.atoms.tokens[left.stop : right.first].sum())
 
-
-class _Merging(_Taken):
-    """Passages; of more than `most` the nearest become one."""
-
-    def with_run(self, run: Run, unit: int, rank: int) -> Self:
-        """These passages and the run of a unit, the nearest merged."""
-        more = super().with_run(run, unit, rank)
-        while len(more.passages) > self.most and more._merge_nearest():
-            pass
-        return more
-
-    def _merge_nearest(self) -> bool:
-        """Whether there were two near passages; the nearest are now one."""
-        pairs = list(pairwise(self.passages))
-        gaps = [self._gap(*pair) for pair in pairs]
-        for place in sorted(range(len(pairs)), key=gaps.__getitem__):
-            left, right = pairs[place]
-            if gaps[place] > NEAR:
-                return False
-            if all(map(self.joins, range(left.stop, right.first + 1))):
-                self._join(pairs[place], place, place + 2)
-                return True
-        return False
+    def _joined(self, place: int) -> _Taken:
+        left, right = self.passages[place : place + 2]
+        best = min(left, right, key=lambda one: one.rank)
+        stop = max(left.stop, right.stop)
+        whole = replace(best, first=left.first, stop=stop)
+        passages = (*self.passages[:place], whole, *self.passages[place + 2 :])
+        return replace(self, passages=passages)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -19,6 +19,7 @@ from structrag.errors import (
     check_at_least,
     check_choice,
     check_query,
+    checked_k,
 )
 from structrag.index.add_batch import AddBatch, AddReport
 from structrag.index.corpus import CorpusReader, CorpusStore
@@ -45,7 +46,6 @@ from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
 from structrag.retrieval.evidence.corpus import Pool
-from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
@@ -68,6 +68,7 @@ from structrag.text.terms import tokenizer_for
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+ORDERS = "rank", "document"  # of hits
 LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
@@ -425,18 +426,17 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         order: str | None = None,
     ) -> Flow[list[Hit]]:
         """`search` as a flow."""
-        limits = search_limits(
-            k,
-            max_tokens,
-            order,
-            default_tokens=self.max_tokens,
-            default_order=self.order,
-        )
+        most = None if k is None else checked_k(k)
+        if max_tokens is not None:
+            check_at_least("max_tokens", max_tokens, 1)
+        elif most is None:
+            max_tokens = self.max_tokens
+        order = self.order if order is None else check_choice("order", order, ORDERS)
         asked = yield from self._asked_flow(query, where)
         if asked is None:
             return []
-        hits = self._hits(*asked, limits)
-        if limits.order == "document":
+        hits = self._hits(*asked, most, max_tokens)
+        if order == "document":
             # Runs of a document follow each other; of the last its place is as good.
             ids = (stored.id for stored in asked[0].documents)
             places = {doc_id: place for place, doc_id in enumerate(ids)}
@@ -509,25 +509,25 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             n_pieces, np.array(of_stems, dtype=float), np.array(of_tokens, dtype=float)
         )
 
-    def _hits(self, pool: Pool, ranking: Ranking, limits: SearchLimits) -> list[Hit]:
+    def _hits(
+        self, pool: Pool, ranking: Ranking, k: int | None, max_tokens: int | None
+    ) -> list[Hit]:
         """The passages that answer a question, by rank."""
         reader = PassageReader(pool, self.read_options, self.context)
         passages = pack(
             pool,
-            islice(reader.by_worth(ranking), limits.units),
+            reader.by_worth(ranking),
             cache(reader.tokens),
-            max_tokens=limits.max_tokens,
-            k=limits.k,
-            joins=reader.joins if limits.joins else _never,
+            max_tokens=max_tokens,
+            k=k,
+            joins=reader.joins,
             ends=reader.ends,
         )
-        if not passages and limits.max_tokens is not None:
-            return reader.cut(
-                next(reader.by_worth(ranking)), ranking, limits.max_tokens
-            )
+        if not passages and max_tokens is not None:
+            return reader.cut(next(reader.by_worth(ranking)), ranking, max_tokens)
+        # Joined passages leave gaps between the ranks at which they were taken.
         return [
             reader.hit(passage, ranking, place)
-            # joined passages leave gaps between the ranks at which they were taken
             for place, passage in enumerate(passages, start=1)
         ]
 
@@ -562,10 +562,6 @@ def _best_rows(scores: Mapping[int, float]) -> list[int]:
     """The best rows, in the same order in every store: what it cannot tell apart by row."""
     rows = sorted(scores, key=lambda row: (-round(scores[row], DIGITS), row))
     return rows[:FOUND]
-
-
-def _never(_: int) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)

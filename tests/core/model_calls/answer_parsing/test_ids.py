@@ -169,6 +169,9 @@ def test_prose_that_denies_something_names_no_ids() -> None:
         True), ("Keine.", True),
         ("[1, 99]", True), ("[99]", True), (REFUSAL, False), ("", False), ("As an AI I do not "
         "know.", False), ("Hello!", False),
+        ('{"summary": "Parts of steel.", "keywords": ["steel"]}', False),
+        ('["steel"]', False), ('{"foo": 1}', False), ('{"reason": "none fits", "ids": []}', True),
+        ('[{"id": 7, "relevant": false}]', True), ("{}", True), ("[]", True),
     ],
 )  # fmt: skip
 def test_ids(answer: str, good: bool) -> None:

@@ -39,6 +39,8 @@ GPT_OSS = f"<|channel|>analysis<|message|>{THOUGHT}<|end|>"
         f"<|begin_of_solution|>{ANSWER}<|end_of_solution|>",
         f"<|START_THINKING|>{THOUGHT}<|END_THINKING|><|START_RESPONSE|>{ANSWER}<|END_RESPONSE|>",
         f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}",
+        f"<unused94>thought\n{THOUGHT}<unused95>{ANSWER}",
+        f"<|think|>{THOUGHT}<|/think|>{ANSWER}",
         f"{GPT_OSS}<|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>",
         f"<|start|>assistant{GPT_OSS}<|start|>assistant<|channel|>final "
         f"<|constrain|>json<|message|>{ANSWER}",
