@@ -42,6 +42,21 @@ MAIN = (
         "evidence.py --sample small --rows 'fixed,five,**'",
     ),
     Result(
+        "Evidence: a multilingual encoder",
+        "evidence_small_e5.md",
+        "evidence.py --sample small --encoder e5 --rows 'fixed 200,not matched,**evidence'",
+    ),
+    Result(
+        "Evidence: sets of short texts as pools",
+        "evidence_small_pooled.md",
+        "evidence.py --sample small --pooled --sets hotpotqa,xquad_de,xquad_zh,boards",
+    ),
+    Result(
+        "Evidence: pools, a multilingual encoder",
+        "evidence_small_e5_pooled.md",
+        "evidence.py --sample small --pooled --encoder e5 --rows 'fixed 200,not matched,**evidence'",
+    ),
+    Result(
         "Evidence: by the protocol of Chroma's report",
         "evidence_chroma.md",
         "evidence_chroma.py",
