@@ -107,9 +107,9 @@ REFUSED = {
     "gives int": RunnableLambda(gives_number),
     "gives list": InMemoryVectorStore(EMBEDDING).as_retriever(),
     "gives ": PromptTemplate.from_template("{q}"),
-    r"places \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
-    r"places \[\]": PromptTemplate.from_template("text") | GOOD,
-    r"places \['history'\]": ChatPromptTemplate.from_messages(
+    r"placeholders \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
+    r"placeholders \[\]": PromptTemplate.from_template("text") | GOOD,
+    r"placeholders \['history'\]": ChatPromptTemplate.from_messages(
         [MessagesPlaceholder("history")]
     )
     | GOOD,
@@ -243,7 +243,7 @@ def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -
         chain = Chat(model="a") | RunnableLambda(lambda message: answer)
         return Runner(llm=LangChainModel(chain, **options), cache=cache).run(_ask())
 
-    with pytest.warns(UserWarning, match="cache keeps nothing of the llm"):
+    with pytest.warns(UserWarning, match="cache cannot keep answers of the llm"):
         assert [ask("one"), ask("two")] == ["one", "two"]
     assert [ask("one", name="mine"), ask("two", name="mine")] == ["one", "one"]
     one = LangChainModel(RunnableLambda(echo))

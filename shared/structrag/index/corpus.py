@@ -57,6 +57,9 @@ class CorpusReader(Protocol):
     def first_rows(self, selection: Any, n: int) -> list[int]:
         """The first `n` rows of a selection."""
 
+    def sampled_rows(self, selection: Any, n: int) -> tuple[int, list[int]]:
+        """How many rows a selection has, and at most `n` of them at even distances."""
+
     def rows_of(self, doc_id: str) -> range:
         """The rows of a document. Raises UnknownDocument if unknown."""
 

@@ -30,6 +30,7 @@ from structrag.index.entries import DocumentRow, parse_row
 from structrag.index.selection import as_list
 from structrag.index.snapshot import Settings, check_search
 from structrag.records import Chunk, Document
+from structrag.text.arrays import evenly
 
 SCORE_DIGITS = 6  # float32 products agree to so many
 _LOOKED_UP = 512  # documents that one query names
@@ -72,6 +73,10 @@ class EngineReader(CorpusReader, ABC):
     @abstractmethod
     def _lines(self, *conditions: str) -> dict[int, bytes]:
         """The chunks that meet conditions, as they are kept, by row."""
+
+    @abstractmethod
+    def _rows_of(self, selection: Any) -> NDArray[np.int64]:
+        """The rows of a selection, ascending."""
 
     @abstractmethod
     def _n_chunks_of(self, doc_id: str) -> int: ...
@@ -141,7 +146,7 @@ class EngineReader(CorpusReader, ABC):
     @property
     def row_numbers(self) -> NDArray[np.int64]:
         """All rows, ascending."""
-        return np.array(self.first_rows(None, len(self)), dtype=np.int64)
+        return self._rows_of(None)
 
     def fingerprints(self) -> dict[str, str | None]:
         heads = {head.record["id"]: head for head in self._heads()}
@@ -190,6 +195,14 @@ class EngineReader(CorpusReader, ABC):
         return [parse_row(line).chunk for _, line in sorted(self._lines().items())]
 
     # -- searches
+
+    def first_rows(self, selection: Any, n: int) -> list[int]:
+        rows: list[int] = self._rows_of(selection)[:n].tolist()
+        return rows
+
+    def sampled_rows(self, selection: Any, n: int) -> tuple[int, list[int]]:
+        rows = self._rows_of(selection)
+        return len(rows), evenly(rows, n).tolist()
 
     def select(self, where: Any) -> EngineFilter | None:
         """A condition as the engine's filter. Raises InvalidParameter for a function, and for a key

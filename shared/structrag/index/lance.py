@@ -40,6 +40,7 @@ from structrag.index.lance_tables import (
     counts_of_terms,
     coverage,
     create_tables,
+    has_bits,
     has_blobs,
     literal,
     make_indexes,
@@ -50,6 +51,7 @@ from structrag.index.lance_tables import (
     read_table,
     schema_of,
     vector_columns,
+    wants_bits,
     write_counts,
     write_settings,
     write_table,
@@ -60,6 +62,8 @@ from structrag.index.term_weights import RowCounts
 
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
+# Bytes of indexes, and of what is known of files, that are kept in memory.
+INDEX_CACHE, METADATA_CACHE = 512 << 20, 128 << 20
 # Versions of the table that are younger, for those who still read them.
 KEPT = timedelta(hours=1)
 INDEXED_ROWS = 10_000  # from which on vectors have an index, and that it may lack
@@ -127,7 +131,10 @@ class LanceStore(EngineStore):
         with raised_by_lance(place):
             if settings is None and _is_local(place) and not Path(place).is_dir():
                 raise no_index(place)
-            database = lancedb.connect(place, read_consistency_interval=timedelta(0))
+            session = lancedb.Session(INDEX_CACHE, METADATA_CACHE)
+            database = lancedb.connect(
+                place, read_consistency_interval=timedelta(0), session=session
+            )
             tables = set(database.list_tables().tables)
             if SETTINGS not in tables:
                 if settings is None:
@@ -256,11 +263,8 @@ class LanceStore(EngineStore):
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
         super().save(path, config=config)
-        with raised_by_lance(self.place):
-            statistics = self._table.stats()["fragment_stats"]
-            is_in_parts = statistics["num_small_fragments"] > MOST_FRAGMENTS
-        if is_in_parts or self._lacks_vectors():
-            self._optimize_in_background()
+        if self._is_in_parts() or self._lacks_vectors():
+            self._keep_up_in_background()
 
     def _read_shared(self) -> dict[str, NDArray[Any]]:
         with raised_by_lance(self.place):
@@ -297,15 +301,33 @@ class LanceStore(EngineStore):
         """Join the table's parts, index new rows, and drop old versions. Searches and changes go on
         meanwhile. A table of a million chunks takes some minutes."""
         with self._upkeep, raised_by_lance(self.place):
-            # Lists that few rows have chosen are poor for many others.
-            outdated = [
-                column
-                for column, (indexed, lacking) in self._vector_coverage().items()
-                if lacking > indexed and indexed + lacking >= INDEXED_ROWS
-            ]
+            outdated = self._outdated()
             self._table.optimize(cleanup_older_than=KEPT)
-            for column in outdated:
-                make_vector_index(self._table, column)
+            self._index_vectors(outdated)
+
+    def _outdated(self) -> list[str]:
+        """The columns whose vectors are to be indexed anew. Lists that few rows have chosen are
+        poor for many others, and those of a smaller table hold vectors, which fill the memory."""
+        return [
+            column
+            for column, (indexed, lacking) in self._vector_coverage().items()
+            if indexed + lacking >= INDEXED_ROWS
+            and (lacking > indexed or self._is_outgrown(column))
+        ]
+
+    def _index_vectors(self, columns: Sequence[str]) -> None:
+        for column in columns:
+            make_vector_index(self._table, column)
+
+    def _is_outgrown(self, column: str) -> bool:
+        """Whether a vector index is not of the kind for so many rows as there are now."""
+        return has_bits(self._table, column) != wants_bits(self._table, column)
+
+    def _is_in_parts(self) -> bool:
+        """Whether the table has so many small parts that they are to be joined."""
+        with raised_by_lance(self.place):
+            parts = self._table.stats()["fragment_stats"]
+            return int(parts["num_small_fragments"]) > MOST_FRAGMENTS
 
     def _vector_coverage(self) -> dict[str, tuple[int, int]]:
         columns = vector_columns(self._table.schema)
@@ -317,15 +339,21 @@ class LanceStore(EngineStore):
             lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values()
         )
 
-    def _optimize_in_background(self) -> None:
+    def _keep_up_in_background(self) -> None:
         if self._joining is None or not self._joining.is_alive():
-            self._joining = threading.Thread(target=self._try_to_optimize)
+            self._joining = threading.Thread(target=self._try_to_keep_up)
             self._joining.start()
 
-    def _try_to_optimize(self) -> None:
-        # A change that came first wins, and the parts are joined another time.
+    def _try_to_keep_up(self) -> None:
+        # A change that came first wins, and it is done another time.
         with suppress(Exception):
-            self.optimize()
+            outdated = self._outdated()
+            if self._is_in_parts() or not outdated:
+                self.optimize()
+                return
+            # Joining would write all rows anew for the sake of their vectors.
+            with self._upkeep:
+                self._index_vectors(outdated)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from structrag.index.engine_rows import (
     CHUNK,
     HEAD,
     WINDOW,
+    WINDOW_BITS,
     EngineFilter,
     first_id,
     id_of_row,
@@ -27,9 +28,11 @@ from structrag.index.engine_rows import (
 )
 from structrag.index.entries import DocumentRow, StoredRow, parse_row
 from structrag.index.lance_tables import (
+    EXACT_ROWS,
     LIST_ROWS,
     ROWS_OF_VIEW,
     counts_of_terms,
+    has_bits,
     literal,
     literals,
     raised_by_lance,
@@ -39,8 +42,8 @@ from structrag.index.lance_tables import (
 from structrag.index.snapshot import Settings
 from structrag.index.term_weights import RowCounts, number_of
 
-EXACT_ROWS = 100_000  # of a table up to which a vector index is searched as a whole
 PROBES = 0.1  # the share of a larger one that is searched, if that is not less
+COMPARED = 1_000  # vectors of a larger one that are compared again, as they are
 _K1_FACTOR = 2.2  # LanceDB multiplies each score by k1 + 1
 
 
@@ -134,7 +137,7 @@ class LanceReader(EngineReader):
         ids = ", ".join(str(id_of_row(row)) for row in rows)
         if not ids:
             return {}
-        columns = ["id", "record", *(f"blob_{name}" for name in names)]
+        columns = ["id", "kind", "record", *(f"blob_{name}" for name in names)]
         with raised_by_lance(self.place):
             missing = set(columns) - set(self._table.schema.names)
         if missing:
@@ -142,10 +145,12 @@ class LanceReader(EngineReader):
                 f"The store at {self.place!r} was changed by another program: its rows have no "
                 f"{', '.join(sorted(missing))}. Restore it from a copy, or rebuild it."
             )
-        found = self._where(f"kind = {CHUNK} AND id IN ({ids})", columns)
+        # The kind is looked at here: as a condition it takes as long as the blobs.
+        found = self._where(f"id IN ({ids})", columns)
         return {
             row_of_id(row_id): StoredRow(parse_row(record), blobs)
-            for row_id, record, *blobs in zip(*found, strict=True)
+            for row_id, kind, record, *blobs in zip(*found, strict=True)
+            if kind == CHUNK
         }
 
     def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
@@ -171,10 +176,12 @@ class LanceReader(EngineReader):
         )
         return bool(ids)
 
-    def first_rows(self, selection: Any, n: int) -> list[int]:
-        condition = sql_parts(self.select(selection))
-        (ids,) = self._where(" AND ".join([f"kind = {CHUNK}", *condition]), ["id"])
-        return [row_of_id(i) for i in sorted(ids)[:n]]
+    def _rows_of(self, selection: Any) -> NDArray[np.int64]:
+        conditions = [f"kind = {CHUNK}", *sql_parts(self.select(selection))]
+        search = self._table.search().where(" AND ".join(conditions)).select(["id"])
+        with raised_by_lance(self.place):
+            ids = search.to_arrow()["id"].to_numpy()
+        return np.sort(ids) >> WINDOW_BITS
 
     def _width(self, view: str) -> int | None:
         return self._widths.get(f"vector_{view}")
@@ -215,8 +222,20 @@ class LanceReader(EngineReader):
         """
         search = self._table.search(query, vector_column_name=f"vector_{view}")
         search = search.distance_type("dot").nprobes(probes).limit(n)
+        if self.exact:
+            search = search.bypass_vector_index()
+        elif view in self._of_bits:
+            search = search.refine_factor(max(2, -(-COMPARED // n)))
         pairs = self._matches(search, "_distance", chosen)
         return [(row_of_id(i), 1.0 - distance) for i, distance in pairs]
+
+    @cached_property
+    def _of_bits(self) -> set[str]:
+        """The views whose vector indexes hold bits."""
+        with raised_by_lance(self.place):
+            return {
+                view for view in self.views if has_bits(self._table, f"vector_{view}")
+            }
 
     @cached_property
     def _n_rows(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,7 +22,7 @@ from structrag.index.engine_rows import (
 from structrag.index.engine_store import parse_settings, settings_line
 from structrag.index.entries import plain_json
 from structrag.index.snapshot import Settings
-from structrag.index.term_weights import RowCounts, number_of, summed
+from structrag.index.term_weights import RowCounts
 from structrag.model_calls.failures import raised_by
 
 FORMAT = "structrag-lancedb"
@@ -30,6 +31,8 @@ CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
 SHARED, COUNTS = "structrag_shared", "structrag_counts"
 # In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
 LIST_ROWS = 2_000
+BITS = "IvfRq"  # LanceDB's name of an index of bits
+EXACT_ROWS = 100_000  # of a table up to which a vector index is searched as a whole
 ROWS_OF_VIEW = 2**32 - 1  # the number of what all rows of a view hold; no term has it
 # In errors of LanceDB and the system.
 _GONE = ("Not found", "was not found", "No such file")
@@ -131,14 +134,19 @@ def read_table(database: Any, name: str) -> Any:
 
 def counts_of_terms(table: Any, views: Sequence[str]) -> dict[str, RowCounts]:
     """View -> how many rows of a table hold each term; None of them: all rows of the view."""
-    parts: dict[str, list[RowCounts]] = {view: [] for view in views}
+    counts: dict[str, Counter[str]] = {view: Counter() for view in views}
+    n_rows = Counter[str]()
     search = table.search().select([f"terms_{view}" for view in views])
     for batch in search.to_batches():
         for view in views:
             column = batch.column(f"terms_{view}").drop_null().to_pylist()
-            rows = [{ROWS_OF_VIEW, *map(number_of, text.split())} for text in column]
-            parts[view].append(RowCounts.of(rows))
-    return {view: summed([RowCounts.of([]), *of]) for view, of in parts.items()}
+            n_rows[view] += len(column)
+            for text in column:
+                counts[view].update(set(text.split()))
+    return {
+        view: RowCounts.of_terms(of_view, {ROWS_OF_VIEW: n_rows[view]})
+        for view, of_view in counts.items()
+    }
 
 
 def write_counts(database: Any, counts: Mapping[str, RowCounts]) -> None:
@@ -194,11 +202,27 @@ def has_blobs(schema: Any) -> bool:
 
 
 def make_vector_index(table: Any, column: str) -> None:
-    """Sort a column's vectors anew into lists of near ones."""
+    """Sort a column's vectors anew into lists of near ones. Those of a large table are a bit a
+    number there, a thirtieth of the vectors, and the best are compared again."""
     kinds = require("lancedb.index", extra="lancedb")
+    kind = kinds.IvfRq if wants_bits(table, column) else kinds.IvfFlat
     lists = max(1, table.count_rows() // LIST_ROWS)
-    index = kinds.IvfFlat(distance_type="dot", num_partitions=lists)
+    index = kind(distance_type="dot", num_partitions=lists)
     table.create_index(column, config=index, name=f"{column}_index", replace=True)
+
+
+def wants_bits(table: Any, column: str) -> bool:
+    """Whether a vector index of a table of this size holds bits. They must fill bytes."""
+    width = table.schema.field(column).type.list_size
+    return bool(table.count_rows() > EXACT_ROWS and not width % 8)
+
+
+def has_bits(table: Any, column: str) -> bool:
+    """Whether a column's vector index holds bits."""
+    return any(
+        index.name == f"{column}_index" and index.index_type == BITS
+        for index in table.list_indices()
+    )
 
 
 def coverage(table: Any, column: str) -> tuple[int, int]:

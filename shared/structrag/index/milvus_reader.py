@@ -200,10 +200,10 @@ class MilvusReader(EngineReader):
         )
         return bool(rows)
 
-    def first_rows(self, selection: Any, n: int) -> list[int]:
+    def _rows_of(self, selection: Any) -> NDArray[np.int64]:
         parts = conditions(self.select(selection))
         rows = self._where(CHUNKS, [f"kind == {CHUNK}", "part == 0", *parts], ["row"])
-        return sorted(int(row["row"]) for row in rows)[:n]
+        return np.sort(np.array([row["row"] for row in rows], dtype=np.int64))
 
     def _width(self, view: str) -> int | None:
         return self.state.widths.get(view)

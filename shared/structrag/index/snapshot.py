@@ -22,7 +22,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.dense import DenseIndex, VectorPart
-from structrag.index.entries import ChunkRow, DocumentRow, StoredRow
+from structrag.index.entries import ChunkRow, DocumentRow, StoredRow, parse_row
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
 from structrag.index.segments import (
@@ -30,6 +30,7 @@ from structrag.index.segments import (
     LevelTable,
     Runs,
     Segment,
+    blobs_of,
     row_runs,
     runs_of,
 )
@@ -41,6 +42,7 @@ from structrag.index.selection import (
     select_rows,
 )
 from structrag.records import Chunk, Document
+from structrag.text.arrays import evenly
 from structrag.text.terms import RULE, Tokenizer
 
 Where = Condition | Selection | None  # what `Reader.select` takes, or what it gave
@@ -284,6 +286,13 @@ class Reader:
         """The first `n` rows of a selection, where None is all. Fewer if there are fewer."""
         return list(row_numbers(selection, len(self))[:n])
 
+    def sampled_rows(
+        self, selection: Selection | None, n: int
+    ) -> tuple[int, list[int]]:
+        """How many rows a selection has, and at most `n` of them at even distances."""
+        rows = row_numbers(selection, len(self))
+        return len(rows), [rows[at] for at in evenly(np.arange(len(rows)), n).tolist()]
+
     def rows_of(self, doc_id: str) -> range:
         """The rows of a document. Raises UnknownDocument if unknown."""
         return self._span(*self._find(doc_id))
@@ -339,16 +348,21 @@ class Reader:
         self, rows: Iterable[int], names: Sequence[str]
     ) -> dict[int, StoredRow]:
         """Those of some rows that there are, with their blobs of these names."""
-        found = {}
-        for row in rows:
-            if 0 <= row < len(self):
-                table, at = self._place(row)
-                blobs = [
-                    table.blobs[name].raw_line(at) if name in table.blobs else b""
-                    for name in names
-                ]
-                found[row] = StoredRow(table.row(at), blobs)
-        return found
+        wanted = np.array([row for row in rows if 0 <= row < len(self)], dtype=np.int64)
+        starts, owners, firsts = self._runs
+        runs = np.searchsorted(starts, wanted, "right") - 1
+        found: dict[int, StoredRow] = {}
+        for owner in np.unique(owners[runs]).tolist():
+            own = owners[runs] == owner
+            table = self._tables[owner]
+            at = (firsts - starts[:-1])[runs[own]] + wanted[own]
+            lines = table.rows.raw_lines(at)
+            blobs = [blobs_of(table, name).raw_lines(at) for name in names]
+            for row, line, *of_row in zip(
+                wanted[own].tolist(), lines, *blobs, strict=True
+            ):
+                found[row] = StoredRow(parse_row(line.tobytes()), of_row)
+        return {row: found[row] for row in wanted.tolist()}
 
     def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
         """How many rows a view has, and how many of them hold each of some terms."""

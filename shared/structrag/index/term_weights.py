@@ -74,6 +74,15 @@ class RowCounts:
         unique, frequencies = np.unique(numbers, return_counts=True)
         return cls(unique, frequencies.astype(np.int32))
 
+    @classmethod
+    def of_terms(cls, terms: Mapping[str, int], others: Mapping[int, int]) -> RowCounts:
+        """Of how many rows hold each term, and each of some other numbers."""
+        totals = Counter(others)
+        for term, frequency in terms.items():
+            totals[number_of(term)] += frequency
+        pairs = np.array(sorted(totals.items()), dtype=np.int64).reshape(-1, 2)
+        return cls(pairs[:, 0].astype(np.uint32), pairs[:, 1].astype(np.int32))
+
     def __len__(self) -> int:
         return len(self.numbers)
 

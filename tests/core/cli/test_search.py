@@ -172,7 +172,7 @@ def test_a_store_of_an_engine_is_searched_without_files(
 ) -> None:
     store = ("--index", "lancedb:nowhere")
     code, _, err = run(capsys, "search", manual, *store, "-q", "dry")
-    assert code == 2 and "Leave the files out: a store such as lancedb:nowhere" in err
+    assert code == 2 and "Name no files: a store such as lancedb:nowhere" in err
 
 
 @pytest.mark.parametrize("method", ["evidence", "multiview"])

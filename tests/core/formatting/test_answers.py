@@ -18,7 +18,7 @@ def test_words_left_out_are_put_back_where_they_stood() -> None:
     assert formatted.document.text.split() == text.split()
     assert formatted.report.restored == 2
     assert formatted.report.uncertain == (
-        "Window 1: the model left out 2 words, put back: 'w30 w31'.",
+        "Window 1: the model left out 2 words, which were restored: 'w30 w31'.",
     )
 
 
@@ -70,7 +70,11 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
         ),
         (" ".join("x" * 20), " ".join("x" * 19), ""),
         (" ".join("x" * 20), " ".join("x" * 24), ""),
-        (" ".join("x" * 20), " ".join("x" * 25), "has 5 words that the source has not"),
+        (
+            " ".join("x" * 20),
+            " ".join("x" * 25),
+            "has 5 words that the source does not have",
+        ),
         ("Cafe\u0301 ﬁnd Straße", "CAFÉ find strasse", ""),
         (
             "one two",
@@ -81,7 +85,11 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
         ("one two", "# 3 one\n\n# 3 two", ""),  # not down
         # Two per cent of fifty words, and four.
         (" ".join("x" * 50), " ".join("x" * 55), ""),
-        (" ".join("x" * 50), " ".join("x" * 56), "has 6 words that the source has not"),
+        (
+            " ".join("x" * 50),
+            " ".join("x" * 56),
+            "has 6 words that the source does not have",
+        ),
         ("a b", "", "is empty"),
         ("9 one 1 two", "# 9 one\n\n# 1 two", ""),  # as the source has it
         ("今天天气很好", "今天天气很好", ""),

@@ -21,7 +21,7 @@ def test_only_the_window_that_failed_falls_back() -> None:
     assert (report.windows, report.retries, report.fallbacks) == (3, 1, 1)
     assert (
         report.uncertain[0]
-        == "Window 1: the answer has 1 word that the source has not, such as 'title'."
+        == "Window 1: the answer has 1 word that the source does not have, such as 'title'."
     )
     assert report.uncertain[1].startswith(
         "Window 2 was formatted by rules: the model's answer is empty"
@@ -88,7 +88,7 @@ def test_twelve_invented_words_are_shown() -> None:
     core = [f"w{i}" for i in range(500)]
     invented = [f"new{i}" for i in range(13)]
     assert uncertain(core, core + invented) == (
-        "Window 1: the answer has 13 words that the source has not, such as "
+        "Window 1: the answer has 13 words that the source does not have, such as "
         f"'{' '.join(invented[:12])}'.",
     )
 
@@ -97,7 +97,7 @@ def test_three_passages_that_were_put_back_are_shown() -> None:
     core = [f"w{i}" for i in range(100)]
     answer = [word for word in core if word not in ("w10", "w20", "w30", "w40")]
     assert uncertain(core, answer) == (
-        "Window 1: the model left out 4 words, put back: 'w10', 'w20', 'w30'.",
+        "Window 1: the model left out 4 words, which were restored: 'w10', 'w20', 'w30'.",
     )
 
 
@@ -105,5 +105,5 @@ def test_sixty_characters_of_a_passage_are_shown() -> None:
     core = [f"w{i}" for i in range(500)]
     passage = " ".join(core[100:120])
     assert uncertain(core, core[:100] + core[120:]) == (
-        f"Window 1: the model left out 20 words, put back: '{passage[:60]}'.",
+        f"Window 1: the model left out 20 words, which were restored: '{passage[:60]}'.",
     )

@@ -119,8 +119,8 @@ class Listed(EngineReader):
     def _has_tag(self, tag: str) -> bool:
         return any(tag in rows[0].tags for rows in self.rows)
 
-    def first_rows(self, selection: Any, n: int) -> list[int]:
-        return sorted(self._lines())[:n]
+    def _rows_of(self, selection: Any) -> np.ndarray:
+        return np.array(sorted(self._lines()))
 
     def _width(self, view: str) -> int | None:
         return 2 if view == "raw" else None

@@ -42,7 +42,7 @@ from structrag.index import lance, lance_reader, lance_tables, storage
 from structrag.index.entries import Vectors
 from structrag.index.lance import LanceStore
 from structrag.index.lance_reader import LanceReader
-from structrag.index.lance_tables import CHUNKS, SETTINGS, coverage
+from structrag.index.lance_tables import CHUNKS, SETTINGS, coverage, has_bits
 from structrag.index.store import Store
 
 lancedb = pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
@@ -111,12 +111,30 @@ def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     assert coverage(store._table, "vector_raw") == (703, 0)
 
 
+def test_vectors_are_indexed_without_writing_the_rows_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lance, "INDEXED_ROWS", 20)
+    store = store_at(tmp_path)
+    parts, indexed = [], []
+    for number in range(5):
+        store.put(entry(str(number), [f"fig{number}-{i}" for i in range(9)]))
+        store.save(tmp_path)
+        if store._joining is not None:
+            store._joining.join()
+        parts.append(store._table.stats()["fragment_stats"]["num_fragments"])
+        indexed.append(coverage(store._table, "vector_raw")[0])
+    # At first parts stay as they are; later those that are new are joined.
+    assert (parts, indexed) == ([1, 2, 3, 2, 3], [0, 20, 20, 40, 40])
+    assert len(store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)) == 45
+
+
 def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lance, "INDEXED_ROWS", 100)
-    monkeypatch.setattr(lance_reader, "EXACT_ROWS", 50)
     for module in (lance_tables, lance_reader):
+        monkeypatch.setattr(module, "EXACT_ROWS", 50)
         monkeypatch.setattr(module, "LIST_ROWS", 10)
     vectors = np.random.default_rng(0).standard_normal((400, 16))
     store = store_at(tmp_path)
@@ -139,6 +157,13 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     assert len(nearest(400)) == 400  # fewer are in the nearest lists
     store.exact = True
     assert nearest(40) == right
+    # Smaller again, it has an index of vectors, and all its lists are searched.
+    store.exact = False
+    for module in (lance_tables, lance_reader):
+        monkeypatch.setattr(module, "EXACT_ROWS", 500)
+    assert has_bits(store._table, "vector_raw")
+    store.optimize()
+    assert not has_bits(store._table, "vector_raw") and nearest(40) == right
 
 
 # -- what is refused

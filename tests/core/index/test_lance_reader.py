@@ -73,6 +73,10 @@ class Table:
         query = f"SELECT {', '.join(columns)} FROM rows WHERE {condition}"
         return self.rows.execute(query).fetchall()
 
+    def list_indices(self) -> list[SimpleNamespace]:
+        kind = "IvfRq" if (self.n_rows or 0) > 100_000 else "IvfFlat"
+        return [SimpleNamespace(name="vector_raw_index", index_type=kind)]
+
     def search(self, query: Any = None, **options: Any) -> Query:
         return Query(self, query, options)
 
@@ -94,6 +98,14 @@ class Query:
 
     def nprobes(self, number: int) -> Query:
         self.asked["probes"] = number
+        return self
+
+    def refine_factor(self, times: int) -> Query:
+        self.asked["compared"] = times
+        return self
+
+    def bypass_vector_index(self) -> Query:
+        self.asked["bypasses"] = True
         return self
 
     def limit(self, n: int) -> Query:
@@ -119,7 +131,10 @@ class Query:
             rows = [(row_id, scores[row_id]) for row_id in ids if row_id in scores]
         columns = zip(*rows[: self.n], strict=True) if rows[: self.n] else [()] * 9
         return {
-            name: SimpleNamespace(to_pylist=lambda column=column: list(column))
+            name: SimpleNamespace(
+                to_pylist=lambda column=column: list(column),
+                to_numpy=lambda column=column: np.array(column),
+            )
             for name, column in zip(self.columns, columns, strict=False)
         }
 
@@ -169,6 +184,7 @@ def test_documents_and_chunks_are_in_the_order_of_their_keys() -> None:
     assert [(of.id, len(chunks)) for of, chunks in read] == [("c", 1), ("it's", 2)]
     assert reader.first_rows(None, 3) == [row(0, 0), row(1, 0), row(1, 1)]
     assert reader.first_rows({"doc_id": "it's"}, 9) == [row(1, 0), row(1, 1)]
+    assert reader.sampled_rows({"doc_id": "it's"}, 1) == (2, [row(1, 0)])
     assert reader.next_key == 3 and reader_of(Table([])).next_key == 0
     ids = reader.ids_of(["a", "c"])
     assert [row_id >> 32 for row_id in ids] == [0, 0, 2, 2] and ids == sorted(ids)
@@ -191,6 +207,9 @@ def test_of_a_large_table_a_tenth_is_searched_and_100_000_rows_at_least(
     assert ranking == [(row(0, 0), 0.75)]
     (asked,) = table.asked
     assert asked["probes"] == probes and asked["n"] == 1 and "where" not in asked
+    # Of bits the best thousand are compared as they are; exactly, all without the index.
+    assert asked.get("compared") == (1000 if n_rows > 100_000 and not exact else None)
+    assert asked.get("bypasses", False) == exact
     assert asked["vector_column_name"] == "vector_raw"
     assert np.asarray(asked["query"]).tolist() == [1, 0]
 

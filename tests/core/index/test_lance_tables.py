@@ -81,19 +81,24 @@ def test_other_errors_are_those_of_the_store() -> None:
 
 @examples
 def test_a_vector_index_has_lists_of_2000_rows(
-    rows: int, lists: int, monkeypatch: pytest.MonkeyPatch
+    rows: int, lists: int, width: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds = SimpleNamespace(IvfFlat=lambda **options: SimpleNamespace(**options))
+    kinds = SimpleNamespace(
+        IvfFlat=lambda **options: SimpleNamespace(kind="vectors", **options),
+        IvfRq=lambda **options: SimpleNamespace(kind="bits", **options),
+    )
+    column = SimpleNamespace(type=SimpleNamespace(list_size=width))
     monkeypatch.setattr(lance_tables, "require", lambda *_, **__: kinds)
     made: dict[str, Any] = {}
     table = SimpleNamespace(
         count_rows=lambda: rows,
+        schema=SimpleNamespace(field=lambda name: column),
         create_index=lambda column, **options: made.update(options, column=column),
     )
     make_vector_index(table, "vector_raw")
     assert (made["column"], made["name"]) == ("vector_raw", "vector_raw_index")
     assert made["config"].num_partitions == lists and made["replace"] is True
-    assert made["config"].distance_type == "dot"
+    assert (made["config"].distance_type, made["config"].kind) == ("dot", kind)
 
 
 def test_the_coverage_of_a_column_is_that_of_its_own_index() -> None:

@@ -77,6 +77,33 @@ def test_the_first_rows_of_a_selection(
     assert mixed().first_rows(selection, n) == rows
 
 
+@pytest.mark.parametrize(
+    ("selection", "n", "sampled"),
+    [
+        (None, 9, (4, [0, 1, 2, 3])),
+        (None, 2, (4, [0, 3])),
+        (slice(1, 4), 2, (3, [1, 3])),
+        (slice(2, 2), 2, (0, [])),
+        (np.array([False, True, False, True]), 1, (2, [1])),
+    ],
+)
+def test_a_sample_of_a_selection_lies_at_even_distances(
+    selection: slice | np.ndarray | None, n: int, sampled: tuple[int, list[int]]
+) -> None:
+    assert mixed().sampled_rows(selection, n) == sampled
+
+
+def test_rows_of_several_segments_come_in_the_order_asked() -> None:
+    rows = mixed().stored_rows([3, 0, 9, 2, -1], ["none"])
+    texts = [stored.row.chunk.text for stored in rows.values()]
+    assert list(rows) == [3, 0, 2] and texts == ["e one", "a new", "c two"]
+    assert [bytes(blob) for stored in rows.values() for blob in stored.blobs] == [
+        b"",
+        b"",
+        b"",
+    ]
+
+
 def test_documents_that_a_model_failed_on_have_no_fingerprint() -> None:
     store = small_store()
     store.put(replace(entry("whole", ["fig"]), degraded=0))

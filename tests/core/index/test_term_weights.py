@@ -52,6 +52,16 @@ def test_products_are_the_scores_of_the_embedded_store(
     assert scores == pytest.approx(expected, abs=1e-5)
 
 
+@given(TEXTS)
+def test_counts_of_terms_are_those_of_their_rows(texts: list[str]) -> None:
+    held = [set(text.split()) for text in texts]
+    of_terms = RowCounts.of_terms(Counter(t for row in held for t in row), {7: 3})
+    of_rows = RowCounts.of(map(number_of, row) for row in held)
+    assert of_terms.frequency(7) == 3 and of_terms.frequency(8) == 0
+    for word in WORDS:
+        assert of_terms.frequency(number_of(word)) == of_rows.frequency(number_of(word))
+
+
 @given(st.dictionaries(st.integers(1, 2**32 - 2), st.integers(1, 300), max_size=9))
 def test_counts_come_back_from_single_precision(counts: dict[int, int]) -> None:
     length, bm25 = sum(counts.values()), Bm25()

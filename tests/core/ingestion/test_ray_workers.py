@@ -109,7 +109,7 @@ def test_a_worker_that_is_killed_or_takes_too_long(
         max_seconds=8,
     )
     assert sorted(report.errors) == [str(files[number]) for number in (5, 7, 30)]
-    assert "ended, the last one with Ray's ActorDied" in report.errors[str(files[5])]
+    assert ", the last one with Ray's ActorDied" in report.errors[str(files[5])]
     assert "more than 8 seconds" in report.errors[str(files[30])]
     assert report.errors[str(files[7])] == "ZeroDivisionError: a fault of ours"
     for number in (5, 7, 30):

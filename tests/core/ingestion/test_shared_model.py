@@ -113,7 +113,7 @@ def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(
         "workers": 1,
     }
     target = tmp_path / "index"
-    with pytest.raises(ModelFailed, match=r"no server.*/000\.md'; what was finished"):
+    with pytest.raises(ModelFailed, match=r"no server.*/000\.md'; finished documents"):
         ingest(files[1:] + files[:1], target, makers.Broken(), **arguments)
     report = ingest(files[1:], target, makers.Broken(), **arguments)
     assert (report.added, list(report.errors)) == (1, [str(files[1])])

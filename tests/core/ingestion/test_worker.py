@@ -153,7 +153,7 @@ def test_paragraphs_are_the_chunks_of_d3(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "kind", "sentence"),
     [
-        (makers.number, InvalidParameter, "got int. Add documents to others"),
+        (makers.number, InvalidParameter, "got int. Add documents to other"),
         (makers.raising, InvalidParameter, "it raised OSError: no weights here"),
     ],
 )

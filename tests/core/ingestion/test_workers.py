@@ -32,7 +32,7 @@ def test_what_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         packed(Setup(lambda: None, {}))
     monkeypatch.setattr(makers.index, "__module__", "__main__")
     with pytest.raises(
-        InvalidParameter, match="index is of the script or notebook that runs"
+        InvalidParameter, match="index is defined in the running script"
     ):
         packed(Setup(makers.index, {}))
 

@@ -71,6 +71,6 @@ def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(
         raise OSError("no file named model.safetensors")
 
     with pytest.raises(
-        InvalidParameter, match=r"is there and cannot be loaded: no file named"
+        InvalidParameter, match=r"exists but cannot be loaded: no file named"
     ):
         load_local("model", load, str(tmp_path), "a summariser")

@@ -196,7 +196,7 @@ def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path) -> No
     except OSError:
         pytest.skip("links need a right that is missing here")
     with pytest.warns(
-        UserWarning, match=r"out\.md' is a link to a file outside of the folder"
+        UserWarning, match=r"out\.md' is a link to a file outside the folder"
     ):
         names = [path.name for path in find_files(folder)]
     assert names == ["a.md", "inside.md"]

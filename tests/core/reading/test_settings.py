@@ -73,7 +73,7 @@ def test_every_splitter_is_read_by_the_same_settings(splitter: Any) -> None:
         ),
         (
             {"counter": str.split},
-            "of 'two words' it returned .'two', 'words'.. Where it returns",
+            "of 'two words' it returned .'two', 'words'.. If it returns",
         ),
         ({"sentence_splitter": "."}, "sentence_splitter must be a function"),
     ],

@@ -34,6 +34,8 @@ _SHOWN = 5  # examples in a note
 _SAME_COLUMN = (
     4.0  # points by which the columns of a table on the next page may stand elsewhere
 )
+_BULLETS = frozenset("•◦▪●■‣○□")
+_TYPEWRITTEN = 0.8  # of the text is in type of one width, which is no code then
 _PICTURE = 0.6  # of the page covered by pictures, and
 _FEW_WORDS = 20  # on it: likely a scan with a stamp
 _STRUCTURE = re.compile(
@@ -208,12 +210,17 @@ def _rows_and_tables(
 ) -> Iterator[_Part]:
     rows = _with_side_heads(_with_numbers_at_left(list(rows_of(lines, page))))
     rows = list(with_run_in_titles(rows))
-    for is_code, group in groupby(rows, lambda row: has_code and row.mono):
+    for is_code, group in groupby(rows, lambda row: has_code and _is_code(row)):
         block = list(group)
         if is_code and (len(block) > 1 or len(block[0].cells) == 1):
             yield _Code(tuple(block))
         else:
             yield from _tables_among(block, page)
+
+
+def _is_code(row: Row) -> bool:
+    """Whether a row is in type of one width, and no item of a list."""
+    return row.mono and row.text[0] not in _BULLETS
 
 
 def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
@@ -278,12 +285,12 @@ def _with_side_heads(rows: Sequence[Row]) -> list[Row]:
 
 
 def _is_typewritten(lines: Iterable[Line]) -> bool:
-    """Whether most of the text is in type of one width, which then is no sign of code."""
+    """Whether nearly all of the text is in type of one width, which then is no sign of code."""
     total = mono = 0
     for line in lines:
         total += len(line.text)
         mono += line.mono * len(line.text)
-    return 2 * mono > total
+    return mono > _TYPEWRITTEN * total
 
 
 def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:

@@ -66,7 +66,7 @@ class _Run:
         before = "".join(self.text)
         if not before or piece.space:
             return f" {piece.text}" if before else piece.text
-        size, digits = self.size, piece.text[0].isdigit()
+        size, digits = self.size, piece.text.lstrip("-−+")[:1].isdigit()
         small = piece.style.size < _SMALL * size
         if digits and small and raised > _RAISED * size:
             return f"^{piece.text}"

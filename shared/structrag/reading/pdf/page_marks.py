@@ -15,6 +15,7 @@ _LARGE = 1.4  # times the size of the text's type
 _SAME_PLACE = 4.0  # points
 _LEAST_NUMBERS = 5  # on a page, of its lines
 _STEPS = (1, 5, 10)  # from one numbered line to the next
+_MANY = 20  # numbers on a page that may stand beside two columns
 _MOST_BESIDE = 30  # lines that are looked at beside a number
 _WATERMARK = re.compile(
     r"confidential|draft|copy|sample|specimen|void|internal(?: use only)?|preliminary|top secret"
@@ -136,6 +137,7 @@ def _counts_rows(column: Sequence[Line], others: Sequence[Line], width: float) -
     steps = {b - a for a, b in pairwise(values)}
     if len(steps) != 1 or not steps <= set(_STEPS):
         return False
+    by_steps = max(steps) > 1 or len(column) >= _MANY  # not those of a table's rows
     ordered = sorted(others, key=_bottom)
     running = 0
     for line in column:
@@ -145,7 +147,9 @@ def _counts_rows(column: Sequence[Line], others: Sequence[Line], width: float) -
             for other in ordered[near : near + _MOST_BESIDE]
             if abs(other.bottom - line.bottom) < 0.5 * other.size
         ]
-        running += len(row) == 1 and row[0].right - row[0].left > 0.5 * width
+        widths = [other.right - other.left for other in row]
+        running += len(row) == 1 and widths[0] > 0.5 * width
+        running += len(row) == 2 and by_steps and min(widths) > 0.35 * width
     first, last = column[0].top - column[0].size, column[-1].bottom + column[-1].size
     rows = {round(other.bottom / 3) for other in others if first < other.bottom < last}
     counted = values[-1] - values[0] + 1

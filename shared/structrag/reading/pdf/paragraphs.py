@@ -20,7 +20,7 @@ _BULLET = re.compile(
 )
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _NUMBER = re.compile(
-    r"(?:[A-Z]\w{0,9}\.?\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
+    r"(?:(?:[^\W\d_a-z]\w{0,9}\.?|§{1,2})\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
 )
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
@@ -163,6 +163,11 @@ def _is_apart(
     if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return True
     if ended and (_look(above) != _look(row) or _END.search(above.text)):
+        return True
+    in_capitals = 1 < len(current.rows) < 4 and all(
+        part.text.isupper() for part in current.rows
+    )
+    if in_capitals and _is_centred_title(above, row):
         return True
     if len(current.rows) == 1:
         stands_apart = ended and _stands_apart(rows, i - 1, spacing)

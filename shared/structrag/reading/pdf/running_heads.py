@@ -162,7 +162,7 @@ def _is_title(pages: Sequence[Page], repeat: _Repeat, body: float) -> bool:
 
 def _stands_above_text(page: Page, line: Line) -> bool:
     below = (other.top - line.bottom for other in page.lines if other.top > line.top)
-    return min(below, default=inf) < line.size
+    return min(below, default=inf) < 1.5 * line.size
 
 
 def _stands_beside(

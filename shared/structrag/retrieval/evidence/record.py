@@ -397,8 +397,11 @@ def _as_rows(values: NDArray[Any], sizes: IntArray, rows: IntArray) -> NDArray[A
             "The vectors of the index have different dimensions: "
             f"{', '.join(map(str, widths.tolist()))}. Index the documents again."
         )
+    there = values.reshape(-1, width or 1)[:, :width]
     whole = np.zeros((int(rows.sum()), width), dtype=values.dtype)
-    whole[np.repeat(sizes > 0, rows)] = values.reshape(-1, width or 1)[:, :width]
+    if len(there) == len(whole):
+        return there
+    whole[np.repeat(sizes > 0, rows)] = there
     return whole
 
 

@@ -26,7 +26,7 @@ from structrag.retrieval.evidence.record import (
     vectors_of,
     with_vectors_of_all,
 )
-from structrag.text.arrays import evenly, running_totals
+from structrag.text.arrays import running_totals
 
 KIND = "evidence"
 AXES, BITS, MEAN = "token_axes", "token_bits", "token_mean"  # of the quantiser
@@ -155,10 +155,9 @@ class EvidenceLevel(SearchedLevel):
         samples = self._samples[1]
         sample = samples.get(key)
         if sample is None:
-            rows = reader.first_rows(reader.select(where), len(reader))
-            chosen = evenly(np.array(rows, dtype=np.int64), SAMPLED).tolist()
+            n_rows, chosen = reader.sampled_rows(reader.select(where), SAMPLED)
             pieces = _with_beside(reader, chosen)
-            sample = _Sample(len(rows), frozenset(chosen), pieces)
+            sample = _Sample(n_rows, frozenset(chosen), pieces)
             if key:
                 samples[key] = sample
             if len(samples) > _SAMPLES:

@@ -114,7 +114,7 @@ def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sent
 
 @examples
 def test_what_is_no_text_is_no_instruction(value: Any) -> None:
-    with pytest.raises(InvalidParameter, match="name must be texts"):
+    with pytest.raises(InvalidParameter, match="name must be non-blank strings"):
         read_texts(value, "name")
 
 

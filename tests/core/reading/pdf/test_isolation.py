@@ -85,9 +85,11 @@ def test_without_a_limit_of_memory_no_limit_is_named(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "_START", NOISE)
-    with pytest.raises(InvalidDocument, match="more than the memory that it may have"):
+    with pytest.raises(InvalidDocument, match=r"more memory than the limit\. "):
         read_file(path, isolated=Isolation(max_memory=None))
-    with pytest.raises(InvalidDocument, match="more than the memory of 9,000 bytes"):
+    with pytest.raises(
+        InvalidDocument, match="more memory than the limit of 9,000 bytes"
+    ):
         read_file(path, isolated=Isolation(max_memory=9000))
 
 
@@ -109,7 +111,7 @@ def test_how_a_process_ended(status: int, expected: str) -> None:
 def test_a_crash_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_START", CRASH)
     with pytest.raises(
-        InvalidDocument, match=r"manual\.pdf' cannot be read: .* by SIGABRT"
+        InvalidDocument, match=r"manual\.pdf' cannot be read: .* with SIGABRT"
     ):
         read_file(path, isolated=True)
 

@@ -119,6 +119,21 @@ def test_the_numbers_of_lines_are_left_out(step: int, left: bool, size: int) -> 
     assert len(numbered.removed) >= 5 and all(map(str.isdecimal, numbered.removed))
 
 
+def test_the_numbers_of_lines_beside_two_columns_are_left_out() -> None:
+    columns = [wrapped(prose(seed, 150), 10, 200)[:30] for seed in (1, 2)]
+
+    def draw(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 10)
+        for row, cells in enumerate(zip(*columns, strict=True), start=1):
+            for x, cell in zip((100, 330), cells, strict=True):
+                canvas.drawString(x, 780 - 13 * row, cell)
+            if row % 5 == 0:
+                canvas.drawRightString(80, 780 - 13 * row, str(row))
+
+    draft = markdown_of_pages(read_pdf(made(draw)))
+    assert draft.removed == ("5", "10", "15", "20", "25", "30")
+
+
 def test_the_numbers_of_a_tables_rows_stay() -> None:
     def draw(canvas: Any) -> None:
         page_of_text(canvas, 1)

@@ -177,6 +177,7 @@ def test_a_hyphen_that_belongs_to_its_word_stays(
     "titles",
     [
         ["1 Scope", "1.1 Aim", "2 Method", "2.1 Data", "3 Results"],
+        ["§ 7 Geltung", "§ 8 Lieferung", "§ 9 Preise"],
         ["III. Facts", "IV. Law", "V. Costs"],
         ["4. Delivery of the goods", "5. Price", "6. End of contract"],
     ],
@@ -190,3 +191,25 @@ def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) 
 
     sections = parse(pdf_document(made(draw))).sections[1:]
     assert [section.title for section in sections] == titles
+
+
+def test_code_that_fills_pages_stays_code_where_other_type_is_about_it() -> None:
+    code = [line for i in range(12) for line in (f"def f{i}(x):", "    return x", "")]
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
+        write(canvas, code, 60, y, 9, "Courier")
+
+    text = pdf_document(made(draw)).text
+    assert "def f10(x):\n    return x\n\ndef f11(x):\n    return x\n```" in text
+
+
+def test_items_of_a_list_in_type_of_one_width_are_no_code() -> None:
+    def draw(canvas: Any) -> None:
+        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
+        write(
+            canvas, ["• alpha_one", "• beta_two", "• gamma_three"], 60, y, 9, "Courier"
+        )
+
+    text = pdf_document(made(draw)).text
+    assert text.endswith("- alpha_one\n- beta_two\n- gamma_three\n")
