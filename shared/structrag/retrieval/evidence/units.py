@@ -26,6 +26,9 @@ _REACH = LONGEST - NEAR  # how far from there a cut is looked for
 _BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
 # Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
 _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
+_SHORT_SENTENCE = (
+    8  # characters: a number or letter before what it numbers, "Yes." and "No."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +105,14 @@ def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
         items = _at_cuts(block) if block.kind == "list" else [(block.start, block.end)]
         spans = []
         for start, end in items:
-            spans += sentence_spans(
+            sentences = sentence_spans(
                 text,
                 start,
                 end,
                 language=read_options.language,
                 splitter=read_options.sentence_splitter,
             )
+            spans += _joined(sentences, _SHORT_SENTENCE)
     for start, end in spans:
         yield from _short_enough(text, start, end)
 
