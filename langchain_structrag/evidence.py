@@ -18,7 +18,7 @@ from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.offsets import slice_metadata
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.retrievers import check_limits, in_host_words
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
@@ -128,13 +128,14 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     def model_post_init(self, context: Any, /) -> None:
         """Check now what a question would reject."""
         super().model_post_init(context)
-        self._shortener = Shortener(
-            as_embedder(self.embedding),
-            token_encoder=self.token_encoder,
-            max_tokens=self.max_tokens,
-            order=self.order,
-            context=self.context,
-        )
+        with in_host_words(embedder="embedding"):
+            self._shortener = Shortener(
+                as_embedder(self.embedding),
+                token_encoder=self.token_encoder,
+                max_tokens=self.max_tokens,
+                order=self.order,
+                context=self.context,
+            )
 
     def compress_documents(
         self,

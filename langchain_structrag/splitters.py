@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from typing_extensions import Self
+from typing_extensions import Never, Self
 
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -82,6 +82,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         sentence_splitter: SentenceSplitter | None = None,
         add_context: bool = False,
         metadata_lists: bool = False,
+        **others: Never,
     ) -> None:
         super().__init__(
             chunk_size,
@@ -93,6 +94,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             format=format,
             add_context=add_context,
             metadata_lists=metadata_lists,
+            **others,
         )
         check_at_least("min_chunk_size", min_chunk_size, 0)
         if flat_chunk_size is not None:
@@ -149,6 +151,7 @@ class FixedTextSplitter(StructureSplitter):
         language: str = "english",
         sentence_splitter: SentenceSplitter | None = None,
         metadata_lists: bool = False,
+        **others: Never,
     ) -> None:
         super().__init__(
             chunk_size,
@@ -159,6 +162,7 @@ class FixedTextSplitter(StructureSplitter):
             strip_whitespace,
             format=format,
             metadata_lists=metadata_lists,
+            **others,
         )
         self.core: FixedSplitter = FixedSplitter(
             max_tokens=chunk_size,

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar, Literal
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
-from typing_extensions import Self
+from typing_extensions import Never, Self
 
 from langchain_structrag.conversion import (
     as_documents,
@@ -19,7 +20,8 @@ from langchain_structrag.conversion import (
     page_notes,
     to_split,
 )
-from structrag.errors import InvalidParameter, check_at_least, require
+from langchain_structrag.options import SPLITTER_HINTS
+from structrag.errors import InvalidParameter, check_arguments, check_at_least, require
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import (
     SEGMENT_TEXT_KEY,
@@ -87,7 +89,10 @@ class StructureSplitter(TextSplitter):
         format: str = "auto",
         add_context: bool = False,
         metadata_lists: bool = False,
+        **others: Never,
     ) -> None:
+        known = signature(type(self)).parameters
+        check_arguments(type(self).__name__, others, list(known)[:-1], SPLITTER_HINTS)
         check_at_least("chunk_size", chunk_size, 1)
         check_at_least("chunk_overlap", chunk_overlap, 0)
         if chunk_overlap and not self.OVERLAPS:

@@ -23,7 +23,11 @@ from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.offsets import slice_metadata
-from structrag.integrations.retrievers import check_limits, with_one_embedder
+from structrag.integrations.retrievers import (
+    check_limits,
+    in_host_words,
+    with_one_embedder,
+)
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
 
@@ -143,13 +147,14 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     def model_post_init(self, context: Any, /) -> None:
         """Check now what a question would reject."""
         super().model_post_init(context)
-        self._shortener = Shortener(
-            core_embedder(self.embed_model),
-            token_encoder=self.token_encoder,
-            max_tokens=self.max_tokens,
-            order=self.order,
-            context=self.context,
-        )
+        with in_host_words(embedder="embed_model", embedding="embed_model"):
+            self._shortener = Shortener(
+                core_embedder(self.embed_model),
+                token_encoder=self.token_encoder,
+                max_tokens=self.max_tokens,
+                order=self.order,
+                context=self.context,
+            )
 
     @classmethod
     def class_name(cls) -> str:

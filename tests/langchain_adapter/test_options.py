@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doubles import HashTokens
 from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
@@ -21,6 +22,7 @@ from langchain_structrag import (
     D3Retriever,
     EvidenceCompressor,
     EvidenceRetriever,
+    FixedTextSplitter,
     HiQAFormatter,
     HiQARetriever,
     HiQATransformer,
@@ -227,3 +229,32 @@ def test_the_embedding_is_taken_by_any_name(name: str, tmp_path: Path) -> None:
         assert make(**model).split_text(texts[0])
     with pytest.raises(InvalidParameter, match="mean the same"):
         PICTextSplitter(**({"embedder": 1, "embedding": 2} | model))
+
+
+@pytest.mark.parametrize("made", [ContentAwareTextSplitter, FixedTextSplitter])
+def test_what_langchains_own_splitter_takes_besides_is_answered(made: Any) -> None:
+    with pytest.raises(UnknownArgument, match=r"'separators'. Omit it: .* sections"):
+        made(chunk_size=100, separators=["\n\n"])
+
+
+class OtherHostsModel:
+    """Can be called, as a LlamaIndex embedding model can."""
+
+    def get_text_embedding(self, text: str) -> list[float]:
+        return [1.0]
+
+    def __call__(self, nodes: Any) -> Any:
+        return nodes
+
+
+def test_errors_call_the_embedding_as_the_user_did(tmp_path: Path) -> None:
+    documents = [Document("# Pump\n\nIt leaks.", metadata={"source": "pump"})]
+    for wrong in ("no-such-model", object(), OtherHostsModel()):
+        for make in (EvidenceRetriever, MultiViewRetriever, D3Retriever):
+            with pytest.raises(InvalidParameter, match=r"^embedding must be"):
+                make.from_documents(documents, wrong)
+        with pytest.raises(ValueError, match="embedding must be"):
+            EvidenceCompressor(embedding=wrong)
+    EvidenceRetriever.from_documents(documents, "lsa").save(tmp_path / "index")
+    with pytest.raises(InvalidParameter, match=r"^embedding must .*got 'hash'"):
+        EvidenceRetriever.load(tmp_path / "index", HashTokens(name="hash"))

@@ -194,3 +194,13 @@ def test_the_embedding_model_is_taken_by_any_name(name: str, tmp_path: Path) -> 
         MultiViewRetriever.from_documents(
             documents(), **({"embedder": 1, "embed_model": 2} | model)
         )
+
+
+def test_errors_call_the_model_as_the_user_did() -> None:
+    documents = [Document(text="# Pump\n\nIt leaks.", id_="pump")]
+    for wrong in ("no-such-model", object()):
+        for make in (EvidenceRetriever, MultiViewRetriever, D3Retriever):
+            with pytest.raises(InvalidParameter, match=r"^embed_model must be"):
+                make.from_documents(documents, embed_model=wrong)
+        with pytest.raises(ValueError, match="embed_model must be"):
+            EvidencePostprocessor(embed_model=wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -227,6 +228,21 @@ def chosen_embedding(argument: str, embedding: Any) -> Any:
             f"{argument}=..., or {argument}={LSA!r} to choose LSA.",
         )
     return None if isinstance(embedding, str) and embedding == LSA else embedding
+
+
+@contextmanager
+def in_host_words(**names: str) -> Iterator[None]:
+    """Have errors call parameters as the host does, by the core's names."""
+    try:
+        yield
+    except InvalidParameter as error:
+        core = "|".join(names)
+        said = re.sub(
+            rf"^(?:{core})\b|\b(?:{core})(?==)",
+            lambda name: names[name[0]],
+            str(error),
+        )
+        raise type(error)(said) from error.__cause__
 
 
 def check_limits(order: str, **limits: float | None) -> None:

@@ -24,9 +24,22 @@ HOST_NAMES = {
 _ATTRIBUTE = re.compile(r"^ {4}(\w[\w, ]*): (?!As in )(.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
+# Of the hosts' own splitters.
+SEPARATORS = (
+    "separators",
+    "is_separator_regex",
+    "separator",
+    "paragraph_separator",
+    "secondary_chunking_regex",
+    "chunking_tokenizer_fn",
+)
+
+
 def hints_of(**others: str) -> dict[str, str]:
-    """What to pass in place of the core's names, and of `others`."""
-    return {name: f"Pass {own}=." for name, own in {**HOST_NAMES, **others}.items()}
+    """What to pass in place of the core's names, of `others` and of a host's own splitters'."""
+    cut = "Omit it: text is cut at the document's own sections, blocks and sentences."
+    hints = {name: f"Pass {own}=." for name, own in {**HOST_NAMES, **others}.items()}
+    return {**dict.fromkeys(SEPARATORS, cut), **hints}
 
 
 def defaults_of(splitter: type) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from structrag.reading.pdf.heading_styles import (
     Body,
     Look,
     Style,
+    begins_title,
     heading_style,
     is_large,
     is_numbered,
@@ -21,8 +23,12 @@ from structrag.reading.pdf.heading_styles import (
 from structrag.reading.pdf.rows import Row
 from structrag.reading.plain import plain_headings
 
+_DATE = re.compile(
+    r"(?:\d{1,2}(?:st|nd|rd|th|\.)?\s)?[^\W\d_]{3,12}\.?\s(?:\d{1,2}(?:st|nd|rd|th)?,?\s)?\d{4}"
+)
 _FAMILY = 3  # of one look: so many are no accident
 _TEXT = 60  # characters of a paragraph that is no line of a title page
+_ENDED_WORDS = 8  # of a title that ends as a sentence does
 _LETTERS_APART = 400  # blocks between two letters of one index
 
 
@@ -53,7 +59,11 @@ def levels_of_blocks(blocks: Sequence[Block], body: Body) -> list[int]:
     named = [i for i, block in enumerate(blocks) if block.named]
     if named:
         return _beyond_named(blocks, styles, named, body)
-    for i in [*_numbered(blocks, styles), *_index_letters(blocks, body)]:
+    for i in [
+        *_numbered(blocks, styles),
+        *_index_letters(blocks, body),
+        *_ended_titles(blocks, styles, body),
+    ]:
         styles[i] = style_of(blocks[i].rows, blocks[i].title)
     for i in _lines_of_title_page(blocks, styles):
         styles[i] = None
@@ -149,6 +159,7 @@ def _numbered(blocks: Sequence[Block], styles: Sequence[Style | None]) -> Iterat
             and len(block.rows) == 1
             and block.rows[0].upright
             and is_numbered(line)
+            and begins_title(line)
         ):
             yield i
 
@@ -175,33 +186,50 @@ def _index_letters(blocks: Sequence[Block], body: Body) -> Iterator[int]:
         yield from (i for run in runs if len(run) >= _FAMILY for i in run)
 
 
+def _ended_titles(
+    blocks: Sequence[Block], styles: Sequence[Style | None], body: Body
+) -> Iterator[int]:
+    """Short bold rows that end with a stop, in the look of headings that end with none."""
+    looks = Counter(style.look for style in styles if style and style.bold > body.bold)
+    for i, block in enumerate(blocks):
+        if (
+            styles[i] is None
+            and block.is_text
+            and not block.is_bullet
+            and len(block.rows) == 1
+            and block.title[-1] == "."
+            and len(block.title.split()) <= _ENDED_WORDS
+            and looks[block.look] >= _FAMILY
+            and begins_title(block.title)
+        ):
+            yield i
+
+
 def _lines_of_title_page(
     blocks: Sequence[Block], styles: Sequence[Style | None]
 ) -> Iterator[int]:
     """What looks like a heading on the first page between the title and the text, and has a look
     that no later heading has: the author, the date, the place."""
     front: list[int] = []
+    first = next((block.rows[0].page for block in blocks if block.rows), 0)
     for i, block in enumerate(blocks):
-        if not block.rows or block.rows[0].page != blocks[0].rows[0].page:
+        if block.rows and block.rows[0].page != first:
             break
         if styles[i]:
             front.append(i)
         elif len(block.title) > _TEXT and len(block.rows) > 1:
             break
-    later = (
-        {style.look for style in styles[front[-1] + 1 :] if style} if front else set()
-    )
-    title = max(front, key=lambda i: (styles[i].size, -i), default=0)  # type: ignore[union-attr]
+    if not front:
+        return
+    later = {style.look for style in styles[front[-1] + 1 :] if style}
+    title = max(front, key=lambda i: (styles[i].size, -i))  # type: ignore[union-attr]
     for i in front:
         style, of_title = styles[i], styles[title]
-        if (
-            i <= title
-            or not style
-            or not of_title
-            or style.look in later
-            or style.depth
-        ):
+        if i == title or not style or not of_title:
             continue
-        heads_text = i == front[-1] and style.bold
-        if style.prominence < of_title.prominence and not heads_text:
+        if _DATE.fullmatch(blocks[i].title):
             yield i
+        elif i > title and style.look not in later and not style.depth:
+            heads = style.bold and i + 1 < len(blocks) and not styles[i + 1]
+            if style.prominence < of_title.prominence and not heads:
+                yield i

@@ -24,7 +24,7 @@ _CAPTION = re.compile(
     re.IGNORECASE,
 )
 _ROMAN = re.compile(r"[IVX]{1,5}\.\s+[^a-z]+$")
-_LEADERS = re.compile(r"\.{4}|(?:\.\s){4}|…{2}")
+_LEADERS = re.compile(r"_{4}|\.{4}|(?:\.\s){4}|…{2}")
 
 
 Look = tuple[float, bool, bool]  # size, bold, italic
@@ -99,7 +99,7 @@ def heading_style(
     elif style.bold and not body.bold and _fits_bold_type(rows, text):
         is_heading = True
     elif style.italic and not body.italic and _fits_bold_type(rows, text):
-        is_heading = before_text and _begins_title(text)
+        is_heading = before_text and begins_title(text)
     else:
         is_heading = (before_text or _is_roman(text)) and _is_title_in_body_type(
             rows, text
@@ -139,10 +139,11 @@ def _fits_bold_type(rows: Sequence[Row], text: str) -> bool:
     words = len(text.split())
     if text[0] in "([" and text[-1] in ")]":  # the unit of a table, a remark
         return False
-    return words <= _BOLD_WORDS and len(rows) <= _BOLD_ROWS and text[-1] not in ".,;:"
+    ends = text[-1] in (".,;" if _depth(text) > 1 else ".,;:")
+    return words <= _BOLD_WORDS and len(rows) <= _BOLD_ROWS and not ends
 
 
-def _begins_title(text: str) -> bool:
+def begins_title(text: str) -> bool:
     """Whether a letter of a title comes first, behind a number or none: no small one, no sign."""
     mark = MARK.match(text)
     title = text[mark.end() :] if mark else text

@@ -164,6 +164,11 @@ def _is_apart(
         return True
     if ended and (_look(above) != _look(row) or _END.search(above.text)):
         return True
+    in_capitals = 1 < len(current.rows) < 4 and all(
+        part.text.isupper() for part in current.rows
+    )
+    if in_capitals and _is_centred_title(above, row):
+        return True
     if len(current.rows) == 1:
         stands_apart = ended and _stands_apart(rows, i - 1, spacing)
         if (

@@ -31,6 +31,7 @@ _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
 _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
 _INDENT = 2.0  # times the type's size
+_BULLETS = tuple("•‣◦▪●○■")
 _MORE = 0.03  # of the lines, that must go on better in the order of the file
 
 
@@ -94,9 +95,14 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
         return False
     if median(_words(line.text) for line in alternate) >= _LEAST_WORDS:
         return True
-    rows = level_rows(placed)  # the cells of a table are level
-    parted = sum(any(not _is_near(*pair) for pair in pairwise(row)) for row in rows)
-    return 2 * parted < len(rows)
+    rows = level_rows(placed)
+    return 2 * sum(map(_is_of_table, rows)) < len(rows)
+
+
+def _is_of_table(row: Sequence[Line]) -> bool:
+    """Whether level lines may be cells: they stand apart, and are no two items."""
+    items = sum(line.text[:1] in _BULLETS for line in row)
+    return items < 2 and any(not _is_near(*pair) for pair in pairwise(row))
 
 
 def _jumps(lines: Sequence[Line]) -> int:

@@ -110,6 +110,53 @@ def test_lines_between_the_title_and_the_text_of_a_first_page_are_no_headings() 
     ]
 
 
+@pytest.mark.parametrize("date", ["12 May 2021", "October 31, 2022", "May 2021"])
+def test_a_date_on_a_first_page_is_no_heading(date: str) -> None:
+    lines = [
+        line("Of Pumps", 60, size=18, bold=True),
+        line(date, 90, size=13, bold=True),
+        *text_from(120, 6),
+        line("First", 240, size=13, bold=True),
+        *text_from(260),
+        line(date, 320, size=13, bold=True),
+        *text_from(340),
+    ]
+    found = [title for _, title in headings(page(*lines))]
+    assert found == ["Of Pumps", "First", date]  # the date of a change stays one
+
+
+def test_short_bold_titles_may_end_with_a_stop_where_others_look_the_same() -> None:
+    def titled(titles: list[str]) -> list[str]:
+        lines = [
+            part
+            for i, title in enumerate(titles)
+            for part in (line(title, 60 + 60 * i, bold=True), *text_from(76 + 60 * i))
+        ]
+        return [title for _, title in headings(page(*lines))]
+
+    others = ["Pumps", "Seals", "Hoses"]
+    long = "Never open the pump before the water in it is cold."
+    assert titled([*others, "Use of pumps."]) == [*others, "Use of pumps."]
+    assert titled([*others, long]) == others
+    assert titled(["Pumps", "Use of pumps."]) == ["Pumps"]
+
+
+def test_lines_to_be_filled_in_are_no_headings() -> None:
+    lines = [line("8. Why? ____________", 60, bold=True), *text_from(80)]
+    assert headings(page(*lines)) == []
+
+
+def test_capitals_over_several_rows_end_where_text_begins() -> None:
+    lines = [
+        line("II. WHAT OLD PUMPS WITHOUT COVERS NEED BY", 60, 110),
+        line("THEIR FIRST USE", 73, 175),
+        *text_from(86),
+    ]
+    assert [title for _, title in headings(page(*lines))] == [
+        "II. WHAT OLD PUMPS WITHOUT COVERS NEED BY THEIR FIRST USE"
+    ]
+
+
 def test_a_title_is_bold_by_what_is_not_in_type_of_one_width() -> None:
     def title(number: str, top: float) -> list[Line]:
         name = line("\\pump", top, 110)
