@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 
 from structrag.reading.pdf.heading_styles import has_leaders
@@ -195,9 +195,12 @@ def with_box(left: Sequence[Line], right: Sequence[Line]) -> list[Line] | None:
 def with_last_box(drawn: Sequence[Line]) -> list[Line]:
     """Lines in the order of the file, with a box at the side that is drawn last in its place."""
     placed = None
+    lefts = list(accumulate((line.left for line in drawn), min))
+    rights = list(accumulate((line.right for line in drawn), max))
     for count in range(2, min(_LONGEST_BOX, len(drawn) // 3) + 1):
         text, box = drawn[:-count], drawn[-count:]
-        (text_left, text_right), (left, right) = _sides(text), _sides(box)
-        if left >= text_right + box[0].size or right <= text_left - box[0].size:
+        left, right = _sides(box)
+        apart = box[0].size
+        if left >= rights[-count - 1] + apart or right <= lefts[-count - 1] - apart:
             placed = with_box(text, box)
     return placed or list(drawn)
