@@ -199,15 +199,15 @@ class IndexRetriever(KnownFields, ToolRetriever):
     ) -> Self:
         """A retriever over the index that `make` returns; `what` was called, for errors."""
         embedding, options = taken_embedding(embedding, options)
-        own = [name for name in cls.model_fields if name != "index"]
-        known = [*own, *cls._index_options(what)]
-        check_arguments(f"{cls.__name__}.{what}", options, known, HINTS)
+        class_fields = [name for name in cls.model_fields if name != "index"]
+        option_names = [*class_fields, *cls._index_options(what)]
+        check_arguments(f"{cls.__name__}.{what}", options, option_names, HINTS)
         # A store and a token encoder embed by themselves; a saved index knows what it was made of.
         if embedding is not None or not (
             what == "load" or options.get("vectorstore") or options.get("token_encoder")
         ):
             embedding = chosen_embedding("embedding", embedding)
-        fields, for_index = cls.KIND.divided(options, own, what)
+        fields, for_index = cls.KIND.divided(options, class_fields, what)
         with in_host_words(embedder="embedding", dense_store="vectorstore"):
             index = make(**_core_options(for_index, embedding, cls.KIND.embedder))
         splitter = options.get("splitter")
@@ -255,8 +255,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
             if name in names
         }
         if self._current is None or self._current[0] != settings:
-            made = self.KIND.core(**self._core_settings(settings))
-            self._current = (settings, made)
+            core = self.KIND.core(**self._core_settings(settings))
+            self._current = (settings, core)
         return self._current[1]
 
     def _core_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -214,13 +214,13 @@ class StructureNodeParser(NodeParser):
         self, limit: int, counter: TokenCounter, *, context: bool = True
     ) -> Any:
         """The core's splitter with these settings and a limit of `limit` tokens."""
-        own = self._sizes(limit, context and self.add_context)
+        sizes = self._sizes(limit, context and self.add_context)
         return self.CORE(
             **{
                 **self.core_settings(self),
                 "max_tokens": limit,
                 "counter": counter,
-                **own,
+                **sizes,
             }
         )
 
@@ -304,9 +304,11 @@ class StructureNodeParser(NodeParser):
         )
         parent = parent_of(document, node.metadata, base)
         document = under_titles(document, parent)
-        told = self.include_metadata
+        shows_metadata = self.include_metadata
         metadata, excluded, tokens = (
-            inherited(node, self.chunk_size // 2, counter) if told else ({}, [], 0)
+            inherited(node, self.chunk_size // 2, counter)
+            if shows_metadata
+            else ({}, [], 0)
         )
 
         def child(whole: Chunk) -> TextNode:
@@ -317,26 +319,30 @@ class StructureNodeParser(NodeParser):
                 **parent.source_notes(chunk, document),
             }
             span = original_span(chunk, document, base)
-            made = make_node("", chunk.text, span, notes if told else {}, node, source)
-            made.excluded_embed_metadata_keys += excluded
-            if told:
-                add_page_label(made, document.meta, chunk)
-                hide_structure(made)
-                self.show(made, whole)
-            return made
+            new_node = make_node(
+                "", chunk.text, span, notes if shows_metadata else {}, node, source
+            )
+            new_node.excluded_embed_metadata_keys += excluded
+            if shows_metadata:
+                add_page_label(new_node, document.meta, chunk)
+                hide_structure(new_node)
+                self.show(new_node, whole)
+            return new_node
 
         fitted = yield from fitted_flow(
             lambda limit, titles: self.core_splitter(limit, counter, context=titles),
             document,
             child,
-            lambda made: counter(made.get_content(metadata_mode=MetadataMode.EMBED)),
+            lambda new_node: counter(
+                new_node.get_content(metadata_mode=MetadataMode.EMBED)
+            ),
             max_tokens=self.chunk_size,
             metadata_tokens=tokens,
             label_tokens=counter(f"{CONTEXT_KEY}: \n\n")
-            if told and self.add_context
+            if shows_metadata and self.add_context
             else None,
         )
-        if told:
+        if shows_metadata:
             for part in fitted:
                 oversize = {"oversize": part.size > self.chunk_size}
                 part.node.metadata.update({**self.notes(part.chunk), **oversize})

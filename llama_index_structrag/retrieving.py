@@ -179,9 +179,9 @@ class IndexRetriever(ToolRetriever):
     @classmethod
     def _over(cls, make: Callable[..., Any], what: str, options: Any) -> Self:
         """A retriever over the index that `make` returns; `what` was called, for errors."""
-        own = cls._arguments()
-        known = [*own, *cls._index_options(what)]
-        options = read_options(f"{cls.__name__}.{what}", options, known)
+        argument_names = cls._arguments()
+        option_names = [*argument_names, *cls._index_options(what)]
+        options = read_options(f"{cls.__name__}.{what}", options, option_names)
         embed_model = options.pop("embed_model", None)
         if embed_model is None and not options.get("token_encoder"):
             # The property of this name would make OpenAI's model where none was set.
@@ -192,7 +192,7 @@ class IndexRetriever(ToolRetriever):
             or options.get("token_encoder")
         ):
             embed_model = chosen_embedding("embed_model", embed_model)
-        arguments, for_index = cls.KIND.divided(options, own, what)
+        arguments, for_index = cls.KIND.divided(options, argument_names, what)
         with in_host_words(**HOST_NAMES, **EMBED_NAMES):
             index = make(**_core_options(for_index, embed_model, cls.KIND.embedder))
         cls.KIND.finish(index, options.get("node_parser"), options.get("preset"))
@@ -249,10 +249,10 @@ class IndexRetriever(ToolRetriever):
 
     def _limits(self) -> dict[str, Any]:
         """What a search is given besides the question."""
-        own = {
+        kind_limits = {
             name: getattr(self, name) for name in self.OWN if name in self.KIND.limits
         }
-        return {"k": self.similarity_top_k, "where": self.where, **own}
+        return {"k": self.similarity_top_k, "where": self.where, **kind_limits}
 
     def _search(self, query: str) -> list[Hit]:
         """The hits for a query."""

@@ -195,10 +195,10 @@ def with_settings(base: type, splitter: type, *left_out: str) -> Any:
     """`base` with the settings of a splitter of the core as fields, as it describes them. Those
     that hosts name otherwise, and those of the names in `left_out`, are none."""
     hints, descriptions = get_type_hints(splitter), descriptions_of(splitter)
-    known = {*getattr(base, "model_fields", ()), *HOST_NAMES, "counter", *left_out}
+    declared = {*getattr(base, "model_fields", ()), *HOST_NAMES, "counter", *left_out}
     added: dict[str, Any] = {}
     for name, default in defaults_of(splitter).items():
-        if name in known:
+        if name in declared:
             continue
         kind = hints[name]
         if kind == Sequence[str]:

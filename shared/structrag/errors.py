@@ -1,19 +1,16 @@
 """The errors a user can cause, and checks that raise most.
 
-    StructragError
-    ├── InvalidParameter (ValueError)   a setting or an argument is not allowed
-    │   └── UnknownDocument             an index holds no document of this id
-    ├── UnknownArgument  (TypeError)    an argument's name is none that is known
-    ├── InvalidDocument  (ValueError)   a file or text cannot be read as a document
-    ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
-    ├── ModelFailed      (RuntimeError) a model raised, and there is no fallback for what was asked
-    │   ├── NoModel      (RuntimeError) something was asked of a model that was not given
-    │   └── TimedOut     (RuntimeError) a call of a model took longer than `timeout`
-    ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
-    ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
-    │   └── NoIndex      (FileNotFoundError) there is none
-    ├── SaveFailed       (OSError)      a full volume, or another has changed the folder
-    └── MissingExtra     (ImportError)  an optional package is not installed
+    StructragError ├── InvalidParameter (ValueError)   a setting or an argument is not allowed │
+    └── UnknownDocument             an index holds no document of this id ├── UnknownArgument
+    (TypeError)    an argument has an unknown name ├── InvalidDocument  (ValueError)   a file or
+    text cannot be read as a document ├── InvalidAnswer    (ValueError)   a model returned something
+    unusable, such as NaN vectors ├── ModelFailed      (RuntimeError) a model raised, and there is
+    no fallback for what was asked │   ├── NoModel      (RuntimeError) something was asked of a
+    model that was not given │   └── TimedOut     (RuntimeError) a call of a model took longer than
+    `timeout` ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given ├──
+    IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours │   └── NoIndex
+    (FileNotFoundError) there is none ├── SaveFailed       (OSError)      a full volume, or another
+    has changed the folder └── MissingExtra     (ImportError)  an optional package is not installed
 
 A message names the parameter, what is allowed, what came, and what to do next.
 """
@@ -67,7 +64,7 @@ class UnknownDocument(InvalidParameter):
 
 
 class UnknownArgument(StructragError, TypeError):
-    """An argument's name is none that is known."""
+    """An argument has an unknown name."""
 
 
 class InvalidDocument(StructragError, ValueError):
@@ -149,16 +146,16 @@ def check_arguments(
             continue
         nearest = get_close_matches(name, allowed, 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        told = {**REMOVED_ARGUMENTS, **(hints or {})}
-        if name in told:
-            hint = f" {told[name]}"
+        instructions = {**REMOVED_ARGUMENTS, **(hints or {})}
+        if name in instructions:
+            hint = f" {instructions[name]}"
         raise UnknownArgument(
             f"{what} has no argument {name!r}.{hint} Known: {', '.join(allowed)}."
         )
 
 
 def check_ids(name: str, ids: object) -> list[str]:
-    """One id or several as a list. Raise InvalidParameter for what is no string."""
+    """One id or several as a list. Raise InvalidParameter for anything but strings."""
     values = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else ids
     names: list[str] = []
     for value in values:

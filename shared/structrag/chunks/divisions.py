@@ -91,8 +91,8 @@ def _close(
 
 
 def _has_body(section: Section, text: str) -> bool:
-    """Whether words stand between a heading and the next. The mark that a table of contents is made
-    of says nothing."""
+    """Whether words stand between a heading and the next. A mark for a table of contents does not
+    count as text."""
     body = text[section.body_start : section.body_end].strip()
     return bool(body) and not _CONTENTS.fullmatch(body)
 

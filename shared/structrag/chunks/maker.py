@@ -61,7 +61,7 @@ class ChunkMaker:
         return context
 
     def _context(self, path: tuple[str, ...], own: bool) -> Context:
-        """`context`, made anew."""
+        """`context`, computed again."""
         title = title_beside(self.document.title, path)
         titles = path if own else path[:-1]
         if self.document.format in SUFFIXES:  # a module may be called as its class

@@ -1,4 +1,4 @@
-"""Which units are looked at together, and which borders no chunk crosses."""
+"""Which units are compared together, and which borders no chunk crosses."""
 
 from __future__ import annotations
 

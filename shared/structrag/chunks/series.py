@@ -26,7 +26,7 @@ class Series:
 
     A scope is a document or a section. `values` has one number a unit (PIC: similarity to the
     pseudo-instruction) or one a gap in front of a unit, the first being NaN (IDMS: margin).
-    `thresholds` has what each was compared with. A scope too short to be looked at has neither.
+    `thresholds` has what each was compared with. A scope that is too short to compare has neither.
     """
 
     units: tuple[Unit, ...]

@@ -192,9 +192,11 @@ class IndexFolder:
             raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
         states = self._states(paths, **how)
-        known = self.memory.files
+        file_states = self.memory.files
         changed = [
-            name for name, state in states.items() if not state.is_same(known.get(name))
+            name
+            for name, state in states.items()
+            if not state.is_same(file_states.get(name))
         ]
         counts = Counter(unchanged=len(states) - len(changed))
         try:

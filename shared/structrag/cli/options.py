@@ -112,7 +112,7 @@ def numbers(name: str, values: str) -> list[int]:
     """The numbers of a list with commas between.
 
     Raises:
-        InvalidParameter: there is none, or something else than whole numbers from 1.
+        InvalidParameter: the list is empty, or holds anything but whole numbers from 1.
     """
     parts = [part.strip() for part in values.split(",") if part.strip()]
     if not parts or not all(

@@ -130,7 +130,7 @@ def exact_match(references: Iterable[str], prediction: str) -> float | None:
     """1 if the prediction equals one of the references, else 0.
 
     They are compared in SQuAD's normal form. A reference whose normal form is empty ("A") is
-    compared as it stands. None without references.
+    compared unchanged. None without references.
 
     Example:
         >>> exact_match(["the Nova"], "Nova.")

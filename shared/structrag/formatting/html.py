@@ -10,7 +10,7 @@ from structrag.records import Document
 
 
 def markdown_of_html(document: Document) -> Draft:
-    """Markdown of a document that `read_text` made of HTML.
+    """Markdown of a document that `read_text` made from HTML.
 
     Headings keep their levels, at most six. Tables keep their rows, with an empty header row where
     there was no header. Code is fenced. Images are their alternative text. Every letter and digit

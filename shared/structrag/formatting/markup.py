@@ -30,8 +30,8 @@ def markdown_of_markup(document: Document) -> Draft:
         if section.path:
             parts.append(heading_line(section.level, section.title))
         if is_code:
-            own = text[section.start : section.body_end].strip("\r\n")
-            parts.append(fenced(own, document.format) if own.strip() else "")
+            body = text[section.start : section.body_end].strip("\r\n")
+            parts.append(fenced(body, document.format) if body.strip() else "")
             continue
         for block in outline.blocks(section):
             written = text[block.start : block.end].strip("\r\n")

@@ -78,7 +78,7 @@ def checked_documents(
         present: Ids of which each must be one; None: any.
 
     Raises:
-        InvalidParameter: something is no Document, or two have the same id.
+        InvalidParameter: an item is not a Document, or two have the same id.
         UnknownDocument: one is not present.
     """
     if isinstance(documents, Document):
@@ -118,8 +118,8 @@ class AddBatch:
         settings: The name of all that decides an entry besides its document.
 
     Raises:
-        InvalidParameter: something is no Document, two have the same id, metadata is not JSON, or
-            with `known_only` one is not there yet.
+        InvalidParameter: an item is not a Document, two have the same id, metadata is not JSON, or
+            with `known_only` one is not in the index.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class AddBatch:
 
     def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
         """The documents that need work, with fingerprints, in groups prepared together. `progress`
-        (that of `CallSettings`) is told how many of several are done."""
+        (that of `CallSettings`) is called with the number of finished documents."""
         tell = TellDocuments(progress, len(self.documents))
         group: list[tuple[Document, str]] = []
         size = 0

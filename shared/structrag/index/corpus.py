@@ -138,7 +138,7 @@ class CorpusStore(Protocol):
         """`put` for several; an engine takes them in one commit."""
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document; False if there is none of this id."""
+        """Remove a document; False if no document has this id."""
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order."""

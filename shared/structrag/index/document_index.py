@@ -120,7 +120,14 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         self._check_address(address)
         if engine_of(address) is not None:
             self._check_for_engine(settings)
-        store = open_store(address, settings, self.config())
+        try:
+            store = open_store(address, settings, self.config())
+        except InvalidParameter:
+            # What the user gave says better what differs than the settings that follow from it.
+            saved = open_store(address).config
+            self._check_kind(address, saved)
+            self._check_saved(address, saved)
+            raise
         if store.config:
             self._check_saved(address, store.config)
         return store
@@ -133,6 +140,15 @@ class DocumentIndex(ABC, Generic[Report, Level]):
                 f"store must be a folder for {cls.__name__}, which reads all its documents into "
                 f"memory; got {os.fspath(address)!r}. Pass a folder, or search the engine with "
                 "EvidenceRetriever or MultiViewRetriever, which read only what they find."
+            )
+
+    @classmethod
+    def _check_kind(cls, address: Address, saved: Mapping[str, Any]) -> None:
+        """Raise IndexDamaged for an index that another class has saved."""
+        if not set(cls.SAVED) <= saved.keys():
+            raise IndexDamaged(
+                f"{os.fspath(address)!r} was not saved by {cls.__name__}.save. Open it with the "
+                "class that saved it."
             )
 
     def _check_for_engine(self, settings: Settings) -> None:
@@ -336,11 +352,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             )
         cls._check_address(address)
         store = open_store(address, verify=verify)
-        if not set(cls.SAVED) <= store.config.keys():
-            raise IndexDamaged(
-                f"{os.fspath(address)!r} was not saved by {cls.__name__}.save. Open it with the "
-                "class that saved it."
-            )
+        cls._check_kind(address, store.config)
         arguments = cls._with_saved(address, store, options)
         if not isinstance(store, Store):
             arguments["store"] = address

@@ -343,11 +343,11 @@ def _tested(test: Filter, values_of: Callable[[str], Iterable[Any]]) -> EngineFi
             "a filter on 'doc_id' must be one of ==, !=, in, nin, any and all when an engine "
             f"keeps the documents; got {test.operator!r}."
         )
-    known = [value for value in values_of(test.key) if value is not None]
+    values = [value for value in values_of(test.key) if value is not None]
     if test.operator == "is_empty":
-        filled = [value for value in known if value != ""]
+        filled = [value for value in values if value != ""]
         return EngineFilter(none_of=(_equal(test.key, filled),))
-    return _equal(test.key, [value for value in known if test.met_by(value)])
+    return _equal(test.key, [value for value in values if test.met_by(value)])
 
 
 def _equal(key: str, values: Sequence[Any]) -> EngineFilter:

@@ -15,9 +15,9 @@ from structrag.records import Chunk
 class DenseStore(Protocol):
     """A host's vector store in place of the index's own vectors.
 
-    It is told of a document after the index's own store has taken it. If it raises, the document is
-    taken out again, and deleted here before the next try, so `delete` must bear entries that are
-    not there, and `put` entries that are.
+    It receives a document after the index's own store. If it raises, the document is taken out
+    again, and deleted here before the next try, so `delete` must bear entries that are not there,
+    and `put` entries that are.
     """
 
     wants_vectors: bool  # True: it is given vectors; False: it embeds the texts itself

@@ -3,7 +3,7 @@
 It is for many processes, and for more than fits in memory. Two tables: `structrag_chunks` has the
 rows of `engine_rows`, `structrag_settings` what they were made with. A change is one commit, so
 that a document is there whole or not at all. BM25 is LanceDB's, over our own terms. Its statistics
-are those of the last `save`, which makes the indexes anew where more than one row in fifty has
+are those of the last `save`, which rebuilds the indexes when more than one row in fifty has
 changed.
 """
 
@@ -236,7 +236,7 @@ class LanceStore(EngineStore):
         blobs theirs."""
         pa = require("pyarrow", extra="lancedb")
         schema = self._table.schema
-        known = {
+        vector_widths = {
             view: schema.field(f"vector_{view}").type.list_size
             for view in self.views
             if f"vector_{view}" in schema.names
@@ -244,8 +244,8 @@ class LanceStore(EngineStore):
         value = pa.float16() if self.settings.dtype == "float16" else pa.float32()
         new = [
             pa.field(f"vector_{view}", pa.list_(value, width))
-            for view, width in widths_of(rows, known).items()
-            if view not in known
+            for view, width in widths_of(rows, vector_widths).items()
+            if view not in vector_widths
         ]
         blobs = {f"blob_{name}" for row in rows for name in row.blobs}
         for column in sorted(blobs - set(schema.names)):
@@ -334,7 +334,7 @@ class LanceStore(EngineStore):
         return {column: coverage(self._table, column) for column in columns}
 
     def _lacks_vectors(self) -> bool:
-        """Whether so many vectors are in no index that searches are slow."""
+        """Whether searches are slow because too many vectors are not indexed."""
         return any(
             lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values()
         )

@@ -202,8 +202,8 @@ def has_blobs(schema: Any) -> bool:
 
 
 def make_vector_index(table: Any, column: str) -> None:
-    """Sort a column's vectors anew into lists of near ones. Those of a large table are a bit a
-    number there, a thirtieth of the vectors, and the best are compared again."""
+    """Sort a column's vectors again into lists of close ones. In a large table they have one bit
+    per number, a thirtieth of the size, and the best are compared again."""
     kinds = require("lancedb.index", extra="lancedb")
     kind = kinds.IvfRq if wants_bits(table, column) else kinds.IvfFlat
     lists = max(1, table.count_rows() // LIST_ROWS)

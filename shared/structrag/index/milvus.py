@@ -99,7 +99,7 @@ class MilvusStore(EngineStore):
         Raises:
             NoIndex: none is there, and no settings were given.
             IndexDamaged: it is incomplete, of another release's format or another program's.
-            InvalidParameter: its settings are others, or the place is no address.
+            InvalidParameter: its settings differ, or the address is invalid.
             ModelFailed: Milvus raised; its error is the cause. TimedOut where it gave no answer.
             MissingExtra: pymilvus is not installed.
         """
@@ -256,7 +256,7 @@ class MilvusStore(EngineStore):
             self._write_state(state)
 
     def _check_turn(self, writer: str) -> None:
-        """Raise ModelFailed where another process has begun to write."""
+        """Raise ModelFailed if another process has started to write."""
         if not self._database.is_file and self._state().writer != writer:
             raise ModelFailed(
                 f"Another process is writing to the store at {self.place!r}, which allows one "
@@ -380,7 +380,7 @@ class MilvusStore(EngineStore):
     # -- upkeep
 
     def _weigh_again(self, view: str) -> None:
-        """Weigh a view's rows anew where their mean length has changed."""
+        """Recompute the weights of a view's rows if their mean length has changed."""
         state = self._state()
         n_rows, collection = state.n_rows.get(view, 0), terms_of(view)
         average = state.n_terms.get(view, 0) / n_rows if n_rows else 0.0

@@ -122,8 +122,8 @@ class MilvusDatabase:
         }
 
     def check(self, names: Iterable[str]) -> None:
-        """Look whether collections are still those that were looked at first. Raises IndexDamaged
-        where another program has dropped one, or made it anew."""
+        """Check that the collections are still the same. Raises IndexDamaged if another program has
+        dropped or recreated one."""
         there = self.collections()
         for name in names:
             if name not in there:
@@ -140,7 +140,7 @@ class MilvusDatabase:
                 raise self.altered(f"collection {name} was recreated")
 
     def remember(self, names: Iterable[str]) -> None:
-        """`check` for those that were not looked at yet."""
+        """`check` for collections that were not checked yet."""
         if unknown := [name for name in names if name not in self._made]:
             self.check(unknown)
 

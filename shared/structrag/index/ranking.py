@@ -19,7 +19,7 @@ _STRIDE = 16  # one score in so many is sampled to find where the best begin
 
 def nth_best(scores: NDArray[Any], n: int) -> Any:
     """The `n`-th highest score, for n from 1 to their number. The highest of every sixteenth score
-    usually bound it from below; then only the few scores above that are looked at."""
+    usually bound it from below; then only the few scores above it are examined."""
     sample = scores[::_STRIDE]
     # Twice what is expected among the n best, and some more.
     margin = 2 * n // _STRIDE + 8

@@ -344,7 +344,7 @@ def _joined_blobs(levels: Sequence[LevelRows]) -> dict[str, StoredLines]:
 
 
 def blobs_of(table: LevelTable, name: str) -> StoredLines:
-    """What is kept of each row by this name; nothing of any where there is none."""
+    """What is kept of each row by this name; empty for rows without one."""
     return table.blobs.get(name) or StoredLines.of([b""] * table.n_rows)
 
 

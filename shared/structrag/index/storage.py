@@ -93,9 +93,9 @@ class Seen:
         except (FileNotFoundError, NotADirectoryError):
             return True
         save = found.get("save", "")
-        known = self.saves.get(Path(path).resolve())
-        if known is not None:
-            return bool(save == known)
+        last_save = self.saves.get(Path(path).resolve())
+        if last_save is not None:
+            return bool(save == last_save)
         return save in self.saves.values() or found.get("saved", 0) <= self.since
 
     def check(self, path: Place) -> None:
@@ -408,7 +408,7 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of an index, checked against its own checksum. Raises IndexDamaged if there is
-    no index, it is not ours, it is newer than this release, or it was altered."""
+    no index, or if it is from another program, newer than this release, or altered."""
     place = Path(path)
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
@@ -439,8 +439,8 @@ def load_index(path: Place, *, verify: bool = False) -> Saved:
     """Open what `save_index` wrote. Files are mapped, nothing is rebuilt.
 
     Another process may save here meanwhile: then the new index is opened. Raises IndexDamaged if
-    there is no index, or it is not ours, incomplete, altered or of another format. `verify` checks
-    all bytes at once; else a block is checked when it is first read.
+    there is no index, or if it is from another program, incomplete, altered or in another format.
+    `verify` checks all bytes at once; else a block is checked when it is first read.
     """
     check_folder("path", path)
     path = Path(path).absolute()

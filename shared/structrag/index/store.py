@@ -246,7 +246,7 @@ class Store:
             self.put(entry)
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document; no view finds it any more. False if there is none of this id."""
+        """Remove a document; no view finds it any more. False if no document has this id."""
         with self._lock:
             if self._take_out(doc_id) is None:
                 return False
@@ -564,8 +564,8 @@ class Store:
         """Open a saved store, which can be changed and saved again.
 
         Files are mapped, nothing is rebuilt. Every block of them is checked when it is first read,
-        or with `verify` at once. Raises IndexDamaged if there is no index, or it is not ours,
-        incomplete, altered or of another format; an altered block, when it is read.
+        or with `verify` at once. Raises IndexDamaged if there is no index, or if it is from another
+        program, incomplete, altered or in another format; an altered block, when it is read.
         """
         saved = load_index(path, verify=verify)
         store = cls(saved.settings.levels, config=saved.config)

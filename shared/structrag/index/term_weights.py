@@ -96,7 +96,7 @@ class RowCounts:
         return int(self.frequencies[at]) if there else 0
 
     def to_parts(self, size: int) -> list[str]:
-        """As strings of at most so many characters, one at least."""
+        """The array as one or more strings of at most so many characters."""
         steps = np.diff(self.numbers, prepend=np.uint32(0))
         packed = zlib.compress(steps.tobytes() + self.frequencies.tobytes(), 1)
         text = b64encode(packed).decode("ascii")

@@ -238,7 +238,7 @@ class _Answers:
             self.fall_back("keywords", answer)
 
     def fall_back(self, view: str, answer: str | Failed) -> None:
-        """Count a view that will be extracted, as this is no answer."""
+        """Count a view that will be extracted because the answer is unusable."""
         self.fallbacks[view] += 1
         self.reasons.setdefault(view, why_unusable(answer))
         self.failed += isinstance(answer, Failed)

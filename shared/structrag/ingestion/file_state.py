@@ -42,8 +42,8 @@ def file_state(path: str, format: str = "", reader: str = "") -> FileState:
 
 
 def is_gone(path: str) -> bool:
-    """Whether there is no such file. One that cannot be looked at, as in a folder without
-    permission, is not gone."""
+    """Whether the file no longer exists. A file that cannot be examined, for example in a folder
+    without permission, still exists."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -80,7 +80,7 @@ def citation_of(
 
 
 def shown_citations(citations: Iterable[Citation]) -> str:
-    """All passages, numbered from 1, or a sentence that there is none."""
+    """All passages, numbered from 1, or a sentence that says there are none."""
     shown = [
         citation.shown(number) for number, citation in enumerate(citations, start=1)
     ]

@@ -81,7 +81,7 @@ class HostDocument:
     """What is asked of a host framework's document.
 
     Attributes:
-        text: Its text, and nothing of the metadata.
+        text: Its text, without metadata.
         metadata: As the host has it, of any types.
         id: Its identity; "" where it has none.
     """

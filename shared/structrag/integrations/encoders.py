@@ -40,7 +40,7 @@ def reading_limit(
         max_tokens: The limit in place of what the object tells.
 
     Raises:
-        InvalidParameter: `max_tokens` is no number from 1.
+        InvalidParameter: `max_tokens` is not a number from 1.
     """
     encoder = encoder_of(model)
     counter: TokenCounter = count_tokens if encoder is None else EncoderCounter(encoder)
@@ -74,13 +74,13 @@ def token_reader(model: Any, name: str) -> SentenceTransformerEmbedder | None:
         return None
     settings = getattr(model, "encode_kwargs", None) or {}
     of_query = getattr(model, "query_encode_kwargs", None) or settings
-    made = SentenceTransformerEmbedder(
+    embedder = SentenceTransformerEmbedder(
         encoder,
         getattr(model, "query_instruction", None) or of_query.get("prompt"),
         getattr(model, "text_instruction", None) or settings.get("prompt"),
         name,
     )
-    return made if made.gives_tokens else None
+    return embedder if embedder.gives_tokens else None
 
 
 def _is_limit(value: Any) -> bool:

@@ -27,7 +27,7 @@ class HostChunk:
     """What is asked of a framework's chunk.
 
     Attributes:
-        text: Its text, and nothing of the metadata.
+        text: Its text, without metadata.
         metadata: As the framework has it.
         start: Where it begins in its document, in characters; None: unknown.
         document: What it was cut from, where the framework knows; "" elsewhere.
@@ -42,7 +42,7 @@ class HostChunk:
 
 
 def checked_enricher(enrich: Any) -> IDMSEnricher:
-    """The enricher that `enrich` stands for; InvalidParameter for "none" and what is none."""
+    """The enricher that `enrich` stands for; InvalidParameter for "none" and unknown values."""
     enricher = as_enricher(enrich)
     if enricher is None:
         raise InvalidParameter(
@@ -65,10 +65,12 @@ def enriched_flow(
     for i, name in enumerate(_documents(chunks)):
         if chunks[i].text.strip():
             places.setdefault(name, []).append(i)
-    made = [_chunk(i, chunk) for i, chunk in enumerate(chunks)]
+    core_chunks = [_chunk(i, chunk) for i, chunk in enumerate(chunks)]
     flows = [
         counted_flow(
-            enricher.enrich_flow(Document("", id=name), [made[i] for i in of_one]),
+            enricher.enrich_flow(
+                Document("", id=name), [core_chunks[i] for i in of_one]
+            ),
             runner,
         )
         for name, of_one in places.items()
@@ -77,8 +79,8 @@ def enriched_flow(
     for of_one, results in zip(places.values(), enriched, strict=True):
         is_placed = all(chunks[i].start is not None for i in of_one)
         for i, chunk in zip(of_one, results, strict=True):
-            made[i] = chunk if is_placed else _without_places(chunk)
-    return made
+            core_chunks[i] = chunk if is_placed else _without_places(chunk)
+    return core_chunks
 
 
 def enrichment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def _largest_size(fitted: Sequence[Fitted[T]], titles: bool) -> int:
 
 
 def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool:
-    """Whether chunks with titles should be made anew without them."""
+    """Whether to make chunks again without their titles."""
     if not any(chunk.context for chunk in chunks):
         return True  # there are none, so their label takes room for nothing
     return excess > 0 and (excess * 4 > limit or any(map(is_oversize, chunks)))

@@ -116,9 +116,8 @@ class FileReading:
     def load_all(self, path: Path) -> Iterator[tuple[Path, LoadedText]]:
         """The file, or those of a folder, each with its text.
 
-        Those of a folder are what `find_files` gives. What is left out of a folder is told in one
-        warning at the end, with names and reasons: files of other kinds, Word files and their like,
-        what cannot be read.
+        Those of a folder are what `find_files` gives. One warning at the end names what was skipped
+        in a folder, and why: files of other formats, and files that cannot be read.
 
         Raises:
             InvalidDocument: nothing is there, or the file itself cannot be read.
@@ -188,8 +187,8 @@ def _told(path: Path, read: int, left_out: dict[str, list[str]]) -> str:
 
 
 def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedText:
-    """The text of a file that is no PDF. It is read by its media type, its suffix or what it looks
-    like."""
+    """The text of a file other than a PDF. It is read by its media type, its suffix or what it
+    looks like."""
     bare = (media_type or "").partition(";")[0].strip().lower()
     by_type = by_media_type(bare)
     registered = by_type or registered_format(name, data)

@@ -106,8 +106,8 @@ class HitMetadata(dict[str, Any]):
 
 def with_facts(metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> HitMetadata:
     """Metadata with further facts; those it has by the same key are replaced."""
-    known = metadata.facts if isinstance(metadata, HitMetadata) else {}
-    return HitMetadata(metadata, {**known, **facts})
+    earlier_facts = metadata.facts if isinstance(metadata, HitMetadata) else {}
+    return HitMetadata(metadata, {**earlier_facts, **facts})
 
 
 def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def host_name(model: Any, extra: Mapping[str, Any] | None = None) -> str:
 
 
 def is_setting(name: str) -> bool:
-    """Whether what has this name is no secret, and can change what a model gives."""
+    """Whether a setting of this name is not a secret, and can change a model's output."""
     return name not in OPERATIONAL and SECRETS.isdisjoint(_words(name))
 
 
@@ -165,7 +165,7 @@ def _described(value: Any, depth: int) -> str:
 
 
 def _is_told(name: str, part: Any) -> bool:
-    """Whether a part of a mapping is told. A secret is text, or holds some."""
+    """Whether a part of a mapping goes into the name. A secret is text, or holds some."""
     may_be_secret = isinstance(part, str | bytes | Mapping | list | tuple | set)
     return is_setting(name) or (name not in OPERATIONAL and not may_be_secret)
 

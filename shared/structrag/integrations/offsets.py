@@ -111,9 +111,9 @@ def slice_metadata(
     """A text's metadata for `text[start:end]`: places are the slice's own, and `facts` join its
     facts."""
     places = slice_places(text, metadata, start, end)
-    made = with_facts(metadata, {**places, **facts})
-    made.update({key: places[key] for key in set(metadata) & places.keys()})
-    return made
+    sliced = with_facts(metadata, {**places, **facts})
+    sliced.update({key: places[key] for key in set(metadata) & places.keys()})
+    return sliced
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")

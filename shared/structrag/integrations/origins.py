@@ -50,8 +50,8 @@ class Origin:
         return chunk.start + self.start, chunk.end + self.start
 
     def source_notes(self, chunk: Chunk, document: Document) -> dict[str, int]:
-        """A chunk's `source_start` and `source_end`, its span in the file. Of a text that is not as
-        it stands in the file, they are the span of the whole text."""
+        """A chunk's `source_start` and `source_end`, its span in the file. If a text differs from
+        the file, they are the span of the whole text."""
         start, end = self._source_span(chunk, document)
         return {"source_start": start, "source_end": end}
 

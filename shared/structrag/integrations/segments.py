@@ -77,7 +77,7 @@ class EngineRoute:
         raise NotImplementedError
 
     def described(self, result: Any) -> str:
-        """What a result that is no segment says, for the message of the error."""
+        """A description of a result that is not a segment, for the error message."""
         raise NotImplementedError
 
     def _ranking(self, results: Sequence[Any]) -> Ranking:
@@ -96,9 +96,9 @@ def segment_ranking(
     """The segments that a host's results are, best first, with their scores.
 
     A result is the segment that its `chunk_id` or one of its names is the id of, else the one that
-    holds its place. Results that are no segment (any more) are left out. Scores are the host's
-    where all results have one and they do not rise; else the first counts 1, the second 1/2, the
-    third 1/3.
+    holds its place. Results that are not a segment, or no longer one, are dropped. Scores are the
+    host's where all results have one and they do not rise; else the first counts 1, the second 1/2,
+    the third 1/3.
 
     Args:
         results: As the host gave them, best first.

@@ -1,4 +1,4 @@
-"""Names of the tools that agents are given, told from the documents behind them."""
+"""Names of tools for agents, derived from their documents."""
 
 from __future__ import annotations
 

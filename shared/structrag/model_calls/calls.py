@@ -101,8 +101,8 @@ class Call:
         may_keep = self.request.use_cache and not isinstance(answer, Failed)
         if cache is not None and may_keep and has_name(self.model.name):
             tokens = told_tokens(answer)
-            told = {} if tokens is None else {"tokens": tokens}
-            cache.put(self.key, {"answer": answer, **told})
+            token_counts = {} if tokens is None else {"tokens": tokens}
+            cache.put(self.key, {"answer": answer, **token_counts})
 
 
 class AskCall(Call):
@@ -125,10 +125,10 @@ class AskCall(Call):
             text = without_thoughts(prompt, whole)
             if text is None:
                 return Failed(InvalidAnswer(CUT_OFF))
-            told = told_tokens(answer)
-            if told is None and text != whole:  # thoughts cost tokens too
-                told = tokens_of(prompt, whole)
-            return counted(text, told)
+            token_counts = told_tokens(answer)
+            if token_counts is None and text != whole:  # thoughts cost tokens too
+                token_counts = tokens_of(prompt, whole)
+            return counted(text, token_counts)
         return Failed(
             InvalidAnswer(
                 f"The language model must return a string; got {type(answer).__name__}."

@@ -104,8 +104,8 @@ class DryRun:
         """Count texts for their model; pass them on with none named."""
         if not isinstance(request, Embed):
             return request
-        own = self.runner.embedder
-        model: Any = own if request.embedder is None else request.embedder
+        embedder = self.runner.embedder
+        model: Any = embedder if request.embedder is None else request.embedder
         # Instant models cost too little to count.
         if model is not None and not getattr(model, "instant", False):
             self.count_texts(self.stage_of(request), request.texts, model)

@@ -1,4 +1,4 @@
-"""Errors of the caller's models and stores, told from our own."""
+"""Errors of the caller's models and stores, distinct from structrag's own."""
 
 from __future__ import annotations
 

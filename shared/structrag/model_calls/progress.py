@@ -62,7 +62,7 @@ class ProgressLine:
         self.width: int = 0  # of the line that will be written over
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """A stage that is told before anything of it is done has the others as its steps."""
+        """A stage that is reported with 0 done contains the following stages as its steps."""
         line, is_last = f"{what}: {done:,} of {total:,}", done >= total
         is_outer = done == 0 or what in self.outer
         while what in self.outer:  # its steps have ended with it
@@ -115,7 +115,8 @@ def _write(text: str) -> None:
 def counted(
     progress: Callable[[str, int, int], object] | None, what: str, items: Sequence[T]
 ) -> Iterator[T]:
-    """The items. `progress` is told before the first and after each how many are done with.
+    """The items. `progress` is called before the first item and after each, with the number of
+    finished items.
 
     Example:
         >>> list(counted(lambda *told: print(told), "files", ["a.md"]))

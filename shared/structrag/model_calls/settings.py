@@ -37,8 +37,8 @@ class CallSettings:
         max_calls: Most language-model calls in all. Those are made, and the next one raises
             BudgetExceeded. None: no limit.
         progress: Called with (what, done, total) as work is done, such as ("embedding chunks", 64,
-            900), and of several documents with ("documents", done, total). A stage that is told
-            with 0 done has the others as its steps. True: a line on standard error.
+            900), and of several documents with ("documents", done, total). A stage that is reported
+            with 0 done contains the following stages as its steps. True: a line on standard error.
         timeout: Most seconds of one call of a language model, an embedder or a scorer. A language
             model's call that takes longer has failed, as one that raised; of the others it raises
             TimedOut. A call that is awaited is cancelled. The thread of one that is not cannot be
@@ -94,7 +94,7 @@ def call_settings_of(
 
     Raises:
         InvalidParameter: both are given.
-        UnknownArgument: an option is no setting of `CallSettings`.
+        UnknownArgument: an option is not a setting of `CallSettings`.
     """
     check_arguments(owner.__name__, options, arguments_of(owner), _HINTS)
     if call_settings is None:

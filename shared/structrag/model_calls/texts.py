@@ -109,7 +109,7 @@ def check_scores(answer: Any, texts: Sequence[str], who: str) -> list[float]:
     """A scorer's answer as one float a text.
 
     Raises:
-        InvalidAnswer: another number of them, or one that is no finite number.
+        InvalidAnswer: their number is wrong, or one is not a finite number.
     """
     n = len(texts)
     try:
@@ -165,7 +165,7 @@ class TextWork:
 
     @property
     def stage(self) -> str:
-        """What `progress` is told."""
+        """The name of the stage for `progress`."""
         return f"embedding {self.request.of}"
 
     def may_keep(self) -> bool:

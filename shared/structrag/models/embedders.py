@@ -284,8 +284,8 @@ def _prompts_of(model: Any) -> tuple[str, str]:
     default = getattr(model, "default_prompt_name", None)
     kinds = (("query",), ("document", "passage", "corpus", "text"))
     found = []
-    for own, others in (kinds, kinds[::-1]):
-        names = own if default in others else (*own, default)
+    for kind, other_kind in (kinds, kinds[::-1]):
+        names = kind if default in other_kind else (*kind, default)
         found.append(next(filter(None, map(prompts.get, names)), ""))
     return found[0], found[1]
 
@@ -299,9 +299,9 @@ def _kept_model(source: str) -> Any:
 def _of_source(
     source: str, label: str, settings: tuple[str, str, str, int]
 ) -> SentenceTransformerEmbedder:
-    made = SentenceTransformerEmbedder(_kept_model(source), *settings)
-    object.__setattr__(made, "_source", (source, label))
-    return made
+    embedder = SentenceTransformerEmbedder(_kept_model(source), *settings)
+    object.__setattr__(embedder, "_source", (source, label))
+    return embedder
 
 
 def _sentence_transformer(name: str) -> Any:

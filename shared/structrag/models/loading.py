@@ -22,7 +22,7 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
 
     Raises:
         InvalidParameter: there is no such model on this machine, the folder holds several GGUF
-            files, or a model object comes without a tokenizer.
+            files, or a model object was passed without a tokenizer.
         MissingExtra: a name or folder was given and transformers is not installed, or gguf and
             accelerate for a GGUF file.
     """

@@ -51,8 +51,8 @@ class MonoT5:
             scores are not cached.
 
     Raises:
-        InvalidParameter: there is no such model on this machine, it is no encoder-decoder, or a
-            word is not one token.
+        InvalidParameter: there is no such model on this machine, it is not an encoder-decoder, or a
+            word is not a single token.
         MissingExtra: a name or folder was given and transformers is not installed.
     """
 

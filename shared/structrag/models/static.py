@@ -1,8 +1,8 @@
 """Static vectors: the mean of fixed vectors of a text's tokens.
 
-They are a hundred times faster than an encoder and know nothing of word order or of context. What
-they are good for is where a text changes its subject: the boundaries of `PICSplitter` and
-`IDMSSplitter`. model2vec distils them from an encoder.
+They are a hundred times faster than an encoder, but ignore word order and context. What they are
+good for is where a text changes its subject: the boundaries of `PICSplitter` and `IDMSSplitter`.
+model2vec distils them from an encoder.
 """
 
 from __future__ import annotations

@@ -208,7 +208,8 @@ class TransformersTokens:
             out.
 
     Raises:
-        InvalidParameter: there is no such model on this machine, or the tokenizer gives no offsets.
+        InvalidParameter: there is no such model on this machine, or the tokenizer reports no
+            offsets.
         MissingExtra: a name or folder was given and transformers is not installed.
     """
 

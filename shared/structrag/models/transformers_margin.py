@@ -137,7 +137,7 @@ class TransformersMargin:
         """Margin and mass of the options for every prompt.
 
         None for a prompt that is too long, or has no token. Raises InvalidParameter for an option
-        that is no single token in any of its variants, or is the same token as the other.
+        without a variant that is a single token, or is the same token as the other.
         """
         first, second = self.option_ids(options)
         ids = [tokens_of_prompt(self.tokenizer, prompt) for prompt in prompts]
@@ -222,10 +222,9 @@ def tokens_of_prompt(tokenizer: Any, prompt: str) -> list[int]:
 def exact_logits(model: Any, ids: Sequence[int]) -> Iterator[None]:
     """Let a 16-bit model make the logits of these tokens in float32.
 
-    They are made anew from the hidden states that its last layer is given: rounded to 16 bits two
-    logits near 20 differ by nothing or by an eighth. What the model does with logits afterwards, it
-    does in float32. Other models, and those whose last layer holds no plain weights, stay as they
-    are.
+    They are recomputed from the hidden states before its last layer: rounded to 16 bits two logits
+    near 20 differ by nothing or by an eighth. What the model does with logits afterwards, it does
+    in float32. Other models, and those whose last layer holds no plain weights, stay as they are.
     """
     torch: Any = require("torch", extra="models")
     last_layer: Any = getattr(model, "get_output_embeddings", lambda: None)()

@@ -23,7 +23,7 @@ def weights_label(model: Any) -> str:
     names of tensors are left out, since they change between versions of transformers, and so is
     BERT's pooler, which many checkpoints lack.
 
-    A model that holds no tensors of torch (ONNX, OpenVINO) is told by sizes and blocks of its
+    A model that holds no tensors of torch (ONNX, OpenVINO) is identified by sizes and blocks of its
     files. "": nothing tells.
     """
     tensors = list(_tensors(model))

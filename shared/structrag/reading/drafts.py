@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Markdown made of a source, and what is to say about it."""
+    """Markdown made from a source, with notes about it."""
 
     text: str  # Markdown; ends with one line end unless it is empty
     uncertain: tuple[str, ...] = ()  # what may be wrong, one sentence each

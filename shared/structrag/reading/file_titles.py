@@ -1,4 +1,5 @@
-"""Titles in the metadata of files. Those of people are told from those that programs made up."""
+"""Titles in the metadata of files. Titles by people are distinguished from titles that programs
+invented."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def find_files(
 
     Raises:
         InvalidDocument: the path does not exist or cannot be examined (it is too long).
-        InvalidParameter: `path` is none.
+        InvalidParameter: `path` is not a path.
     """
     path = path_of(path)
     try:
@@ -418,9 +418,9 @@ def format_of_file(name: str, text: str) -> str:
     suffix, is detected from the text alone.
     """
     suffix = Path(name).suffix.lower()
-    known = SUFFIXES.get(suffix, "")
-    if known in ("markdown", "html"):
-        return known
+    format_of_suffix = SUFFIXES.get(suffix, "")
+    if format_of_suffix in ("markdown", "html"):
+        return format_of_suffix
     registered = by_suffix(suffix)
     sample = text[:_SAMPLE]
     if registered and registered.is_markup:
@@ -434,12 +434,12 @@ def format_of_file(name: str, text: str) -> str:
         or registered is not None
         or "://" in name
     )
-    if not known and (by_others or not (suffix or is_code_name)):
+    if not format_of_suffix and (by_others or not (suffix or is_code_name)):
         return detect_format(text)
-    if not known and _starts_like_html(sample):
+    if not format_of_suffix and _starts_like_html(sample):
         return "html"
-    is_markdown = _has_free_headings(sample, bool(known)) or (
-        bool(known) and _has_other_signs(sample)
+    is_markdown = _has_free_headings(sample, bool(format_of_suffix)) or (
+        bool(format_of_suffix) and _has_other_signs(sample)
     )
     return "markdown" if is_markdown else "text"
 

@@ -57,6 +57,9 @@ _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds
     (re.compile(r"<![A-Za-z]"), re.compile(r">")),
 )
 
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:page|seite|página|pagina|p\.)\s*\d+.{0,12}", re.IGNORECASE
+)
 _TITLE_WORDS = 8  # of a title above an underline that is not its own
 _HTML_HEADING = re.compile(r"<h[1-6][\s>]", re.IGNORECASE)
 _HTML_OR_OPAQUE = re.compile(
@@ -276,10 +279,10 @@ def _is_underlined(content: str, lines: str) -> bool:
     underline = lines.strip().rpartition("\n")[2].strip()
     if len(underline) > 3 and abs(len(underline) - len(content)) < 3:
         return True
-    return (
-        len(content.split()) <= _TITLE_WORDS
-        and content[-1:] not in ".,;:!。，；：！、।؟۔"
-    )
+    bare = content.rstrip("\"'”’»)*_` ")
+    if bare[-1:] in tuple(".,;:!…。，；：！、।؟۔") or _PAGE_NUMBER.fullmatch(bare):
+        return False
+    return len(content.split()) <= _TITLE_WORDS
 
 
 def _with_html_headings(

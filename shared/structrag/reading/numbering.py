@@ -18,13 +18,15 @@ _LABELS = {
     "Chương الفصل فصل अध्याय פרק",
     "section": "Section Sec Sección Seção Secção Sezione Abschnitt Afdeling Paragraaf Paragraf "
     "Avsnitt Afsnit Oddział Oddíl Jagu Odsek Ενότητα Bagian Mục القسم अनुभाग §",
-    "article": "Article Artículo Articulo Artigo Articolo Artikel Art Статья Стаття Artykuł Článek "
+    "article": "Rule Regulation Article Artículo Articulo Artigo Articolo Artikel Art Статья "
+    "Стаття Artykuł Článek "
     "Artikkel Artikla Člen Άρθρο Madde Articolul Pasal Điều المادة ماده धारा अनुच्छेद סעיף",
     "clause": "Clause Klausel Clausola Cláusula Klauzula Klausul Пункт",
     "outer": "Exhibit Schedule Appendix Annex Attachment Annexe Anexo Apéndice Apêndice Allegato "
     "Appendice Anlage Anhang Bijlage Приложение Załącznik Příloha Bilag Bilaga Vedlegg Liite Lisa "
     "Παράρτημα Priloga ملحق",
-    "item": "Step Lesson Unit Module Schritt Lektion Aufgabe Étape Leçon Paso Lección Passo "
+    "item": "Step Lesson Unit Module Phase Stage Exercise Question Session Task "
+    "Schritt Übung Frage Lektion Aufgabe Étape Leçon Paso Lección Passo "
     "Lezione Lição Stap Les Шаг Урок Krok Trin Steg Lekcja",
 }
 _FAMILIES = {
@@ -73,7 +75,7 @@ MARK = re.compile(
     (?:
       (?:(?P<label>(?:{_any_of(_FAMILIES)})(?![^\W\d_]))\.?[ \t]*)?
       (?P<number>["“]?
-          (?:(?(label)\d{{1,5}}(?:[.．]\d{{1,3}}){{0,5}}[a-z]?|\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
+          (?:(?(label)\d{{1,5}}(?:[.．-]\d{{1,3}}){{0,5}}[a-z]?|\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
             |[A-Z](?:\.\d{{1,2}}){{1,4}}|[IVXLC]{{1,7}}|[A-Z]
             |(?(label)(?i:{_any_of(_WORD_VALUES)})|(?!)))
           ["”]?)
@@ -150,7 +152,7 @@ def _arabic(mark: re.Match[str]) -> str:
 
 def _arabic_value(shown: str) -> Value:
     suffix = shown[-1] if shown[-1].isalpha() else ""
-    parts = shown.removesuffix(suffix).replace("．", ".").split(".")
+    parts = re.split("[.．-]", shown.removesuffix(suffix))
     value: list[float] = [int(part) for part in parts]
     if len(value) > 1 and value[-1] == 0:
         value.pop()  # 3.0 is written for 3
@@ -319,6 +321,7 @@ _BACK_MATTER = frozenset(
     |author contributions|funding|conflict of interest|conflicts of interest|data availability
     |literatur|literaturverzeichnis|quellen|quellenverzeichnis|anhang|anhänge|danksagung|glossar
     |stichwortverzeichnis|abkürzungsverzeichnis|références|bibliographie|remerciements|annexes
+    |annexe|notes|about the authors|about the author|riferimenti bibliografici|参考資料
     |glossaire|referencias|bibliografía|agradecimientos|anexos|apéndice|glosario|riferimenti
     |bibliografia|ringraziamenti|appendice|appendici|glossario|referências|agradecimentos|apêndice
     |literatuur|literatuurlijst|bronnen|bijlagen|dankwoord|referenser|källor|källförteckning

@@ -37,7 +37,7 @@ def path_of(name: Any) -> Path:
 
 
 def check_reader(reader: Any) -> None:
-    """Refuse a reader of PDF files whose name is not known. What is no string passes."""
+    """Refuse a reader of PDF files whose name is not known. Anything but strings passes."""
     if isinstance(reader, str):
         check_choice("reader", reader, PDF_READERS)
 

@@ -46,7 +46,7 @@ class Isolation:
         max_memory: Bytes of address space; None: no limit.
 
     Raises:
-        InvalidParameter: a limit is no number, or below 1.
+        InvalidParameter: a limit is not a number, or below 1.
     """
 
     max_seconds: float = 300

@@ -92,7 +92,7 @@ def _behind(
 def _before(
     lines: list[NumberedLine], place: int, taken: Mapping[int, object]
 ) -> list[NumberedLine]:
-    """The loose titles from 1 on that lead up to a clean one."""
+    """The loose titles that lead up to a clean one, from 1 or from the first of the text on."""
     found = []
     value = lines[place].number.value
     while place and lines[place - 1].start not in taken:
@@ -101,7 +101,9 @@ def _before(
         if line.is_loose and follows(value, line.number.value, 1):
             found.append(line)
             value = line.number.value
-    return found if value == (1,) else []
+    is_whole = bool(found) and found[-1] is lines[0]
+    begins = is_whole and all(line.is_verbless for line in found)
+    return found if value == (1,) or begins else []
 
 
 def _runs(lines: list[NumberedLine], most: int) -> list[list[NumberedLine]]:

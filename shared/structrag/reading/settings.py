@@ -29,7 +29,7 @@ def changed(
     cls: type[T], published: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> T:
     """A record with published settings, and the changes to them. Raises UnknownArgument for a
-    change that is no setting of the class, a dataclass."""
+    change that is not a setting of the dataclass."""
     names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     check_arguments(cls.__name__, changes, names)
     return cls(**{**published, **changes})

@@ -1,6 +1,6 @@
 """Routes over the texts of a view that no store keeps anything for: TF-IDF and late interaction.
 
-What they need is made of the texts at the first search, and kept in memory.
+They prepare what they need from the texts at the first search, and keep it in memory.
 """
 
 from __future__ import annotations

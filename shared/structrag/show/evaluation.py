@@ -25,7 +25,7 @@ def plot_evaluation(
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        InvalidParameter: the suffix is none of these.
+        InvalidParameter: the suffix is not one of these.
     """
     require("matplotlib", extra="plot")
     from structrag.show.figures import ShownFigure, checked_path, save

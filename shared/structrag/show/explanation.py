@@ -36,12 +36,12 @@ def plot_explanation(
     Sentences stand side by side in reading order. The line is the splitter's number for each:
     similarity to the pseudo-instruction (PIC), or the margin between it and the sentence before
     (IDMS); the dashed line is what it was compared with. Each chunk is a band, shaded when its
-    sentences are at or above the threshold (PIC) or by turns (IDMS); section titles stand where
-    sections begin. Sections too short to be looked at have no line.
+    sentences are at or above the threshold (PIC) or alternately (IDMS); section titles stand where
+    sections begin. Sections that are too short to compare have no line.
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        InvalidParameter: the document has no sentence, or the suffix is none of these.
+        InvalidParameter: the document has no sentence, or the suffix is not one of these.
     """
     require("matplotlib", extra="plot")
     from structrag.show.figures import ShownFigure, checked_path, save

@@ -17,8 +17,8 @@ def are_english(words: Sequence[str]) -> list[bool]:
         >>> are_english(["pumps", "maintained", "pricedetermining"])
         [True, True, False]
     """
-    known = _stems()
-    return [stem in known for stem in Stemmer.Stemmer("english").stemWords(words)]
+    stems = _stems()
+    return [stem in stems for stem in Stemmer.Stemmer("english").stemWords(words)]
 
 
 @lru_cache(maxsize=1)

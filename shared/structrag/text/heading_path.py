@@ -36,7 +36,7 @@ def heading_context(
     The outermost comes first. Of the document title stands what `title_beside` leaves. Of a path
     that is too long, middle levels go first (the title and the last two levels stay). Then the
     longest title is cut at a word, and in the end everything. Of a title above 64 characters a
-    token of `limit`, only the beginning is looked at. With `limit` None the path is whole.
+    token of `limit`, only the beginning is used. With `limit` None the path is whole.
 
     Example:
         >>> words = lambda text: len(text.split())

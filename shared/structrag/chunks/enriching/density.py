@@ -44,7 +44,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class DensityFactors:
-    """What the density of a chunk is made of.
+    """The factors of a chunk's density.
 
     Example:
         >>> entities = (Entity("Nova", 2, 0.75), Entity("LSTM", 1, 0.25))

@@ -402,8 +402,8 @@ def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
 
 
 def enricher_settings(enricher: IDMSEnricher) -> dict[str, Any]:
-    """The settings of an enricher that are no defaults. They are JSON values; functions are left
-    out."""
+    """The settings of an enricher that differ from the defaults. They are JSON values; functions
+    are left out."""
     prompts = _plain_changes(enricher.prompts)
     return {
         **_plain_changes(enricher),

@@ -36,7 +36,7 @@ def entity_flow(
 def _without_common(
     entities: list[dict[str, str]], most: float
 ) -> list[dict[str, str]]:
-    """The entities that stand in at most so many texts."""
+    """The entities that occur in at most so many texts."""
     frequency = Counter(chain.from_iterable(entities))
     rare = {key for key, count in frequency.items() if count <= most}
     return [

@@ -70,7 +70,7 @@ class EnrichmentPrompts:
         >>> from structrag import IDMSEnricher
         >>> enricher = IDMSEnricher(prompts=EnrichmentPrompts(rating="From 0 to 10: {text}"))
 
-    The paper prints none of them; these are ours. Braces that are no place are doubled.
+    The paper prints none of them; these are ours. Other braces are doubled.
 
     Attributes:
         reduce: For a shorter text, with {text} and, if wanted, {words}, how many it may have.

@@ -189,7 +189,7 @@ class IDMSSplitter(BoundarySplitter):
             of_scope = self._series(scope, gaps)
             series.append(of_scope)
             extras = partial(_extras, scope, gaps)
-            made = self._chunks(
+            run_chunks = self._chunks(
                 fitter,
                 scope,
                 of_scope.runs,
@@ -197,7 +197,7 @@ class IDMSSplitter(BoundarySplitter):
                 extras,
                 self._limits(scope.room).least,
             )
-            chunks += [chunk for _, chunk in made]
+            chunks += [chunk for _, chunk in run_chunks]
         return Explanation(document, tuple(series), tuple(chunks))
 
     def _read(self, text: str, scopes: Sequence[UnitScope]) -> Flow[DocumentGaps]:

@@ -57,7 +57,7 @@ def read_texts(value: Any, name: str) -> tuple[str, ...]:
     """Instructions as texts; one string is one.
 
     Raises:
-        InvalidParameter: they are no texts, or blank.
+        InvalidParameter: they are not texts, or blank.
     """
     texts = (value,) if isinstance(value, str) else value
     is_list = isinstance(texts, Sequence)
@@ -100,7 +100,7 @@ def instruction_flow(
 ) -> Flow[tuple[list[FloatArray | None], list[Instruction | None]]]:
     """Every scope's unit vectors, and what to compare them with.
 
-    Vectors have length 1. Both are None for scopes that are not looked at; with `every` all have
+    Vectors have length 1. Both are None for scopes that are not examined; with `every` all have
     vectors. Summaries are asked for first, all at once. Then all units and instructions are
     embedded, each once.
     """

@@ -235,7 +235,7 @@ class PICSplitter(BoundarySplitter):
                 hysteresis=self.hysteresis,
             )
             runs = self._runs(scope, judged)
-            made = list(
+            run_chunks = list(
                 self._chunks(
                     fitter,
                     scope,
@@ -245,8 +245,8 @@ class PICSplitter(BoundarySplitter):
                     self.least_tokens,
                 )
             )
-            series.append(judged.series(scope, [run for run, _ in made]))
-            chunks += [chunk for _, chunk in made]
+            series.append(judged.series(scope, [run for run, _ in run_chunks]))
+            chunks += [chunk for _, chunk in run_chunks]
         return Explanation(document, tuple(series), tuple(chunks))
 
     def _instructions(self, document: Document) -> InstructionSettings:
@@ -275,7 +275,7 @@ class PICSplitter(BoundarySplitter):
         )
 
     def _is_worth_it(self, text: str, scope: UnitScope, by_section: bool) -> bool:
-        """Whether a scope is looked at. It is not where it can only be one chunk, nor is a short
+        """Whether to examine a scope. It is skipped if it can only be one chunk, nor is a short
         section."""
         if len(scope.units) < (3 if by_section else 2):
             return False

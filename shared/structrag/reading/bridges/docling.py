@@ -53,7 +53,7 @@ def from_docling(
 
     Raises:
         InvalidParameter: it is none of these.
-        InvalidDocument: the file is no JSON of docling's.
+        InvalidDocument: the file is not docling JSON.
     """
     content = _content(document)
     reader = _Docling(content)

@@ -51,7 +51,7 @@ def from_unstructured(
     are warned of.
 
     Raises:
-        InvalidParameter: something is no element.
+        InvalidParameter: an item is not an element.
     """
     records = [_record(element) for element in elements]
     parts = [_part(record) for record in records if record["type"] not in _SKIPPED]

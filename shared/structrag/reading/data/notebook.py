@@ -25,7 +25,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     text without headings. Images of outputs are left out and counted.
 
     Raises:
-        InvalidDocument: It is no notebook, or its JSON is broken or too deep.
+        InvalidDocument: The file is not a notebook, or its JSON is broken or too deep.
     """
     try:
         notebook = json.loads(data.decode("utf-8-sig"))

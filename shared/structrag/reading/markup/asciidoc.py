@@ -143,11 +143,13 @@ def _holds(condition: re.Match[str], values: dict[str, str | None]) -> bool | No
         is_equal = said[0].strip("\"' ") == said[1].strip("\"' ")
         return is_equal if sign == "==" else not is_equal
     wanted = re.split(r"[,+]", names.lower())
-    known = [
+    answers = [
         None if name not in values else values[name] is not None for name in wanted
     ]
     decisive = "+" not in names  # what one of them says for all
-    holds = decisive if decisive in known else None if None in known else not decisive
+    holds = (
+        decisive if decisive in answers else None if None in answers else not decisive
+    )
     return holds if kind == "ifdef" or holds is None else not holds
 
 

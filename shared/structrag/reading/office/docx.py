@@ -76,7 +76,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
         comments: Also keep comments, as notes.
 
     Raises:
-        InvalidDocument: It is no Word file, or broken, encrypted or too large.
+        InvalidDocument: The file is not a Word file, or it is broken, encrypted or too large.
     """
     package = Package(data, name)
     main = package.related("", "officeDocument") or "word/document.xml"
@@ -226,10 +226,10 @@ class _WordReader:
         style_id = self.styles.default
         if properties is not None:
             style_id = value(properties.find(f"{W}pStyle"), style_id)
-            own = properties.find(f"{W}numPr")
-            if own is not None:
-                num_id = value(own.find(f"{W}numId"), num_id)
-                self._depth = number(own.find(f"{W}ilvl"), self._depth)
+            numbering = properties.find(f"{W}numPr")
+            if numbering is not None:
+                num_id = value(numbering.find(f"{W}numId"), num_id)
+                self._depth = number(numbering.find(f"{W}ilvl"), self._depth)
         if num_id in ("", "0"):
             return None
         if self._depth < 0:
@@ -269,8 +269,8 @@ class _WordReader:
             return False
         if "\ue000" <= sign <= "\uf8ff":  # the place of a sign in its font
             font = element.get(f"{W}font", "").lower()
-            known = _WINGDINGS if "wingdings" in font else _SYMBOL
-            sign = known.get(ord(sign) & 0xFF, "")
+            symbols = _WINGDINGS if "wingdings" in font else _SYMBOL
+            sign = symbols.get(ord(sign) & 0xFF, "")
         self._add(sign)
         return False
 

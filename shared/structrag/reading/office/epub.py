@@ -25,7 +25,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     with its lines in `removed`.
 
     Raises:
-        InvalidDocument: It is no EPUB file, or broken, encrypted or too large.
+        InvalidDocument: The file is not an EPUB file, or it is broken, encrypted or too large.
     """
     package = Package(data, name)
     root_file = next(

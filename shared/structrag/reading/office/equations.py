@@ -30,7 +30,7 @@ def _one(element: Element, texts: dict[Element, str]) -> str:
     if name.endswith("Pr") or name.startswith("annotation"):
         return ""
     children = [(local(child.tag), texts[child]) for child in element]
-    own = element.text or "" if name in _LEAVES else ""
+    leaf_text = element.text or "" if name in _LEAVES else ""
     if name in _BY_PLACE:  # MathML: children by their place
         parts = [text for _, text in children] + [""] * 3
         return _BY_PLACE[name](*parts[:3])
@@ -56,7 +56,7 @@ def _one(element: Element, texts: dict[Element, str]) -> str:
         inside = separator.join(text for each, text in children if each == "e")
         return f"{_property(element, 'begChr', '(')}{inside}{_property(element, 'endChr', ')')}"
     joint = _JOINTS.get(name, "")
-    text = own
+    text = leaf_text
     for _, each in children:
         apart = joint if text else ""
         if text[-1:].isalnum() and each[:1].isalnum():  # factors, not one word

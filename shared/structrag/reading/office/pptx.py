@@ -28,7 +28,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     numbers, dates and footers are left out. Hidden slides are kept, and named in `uncertain`.
 
     Raises:
-        InvalidDocument: It is no PowerPoint file, or broken, encrypted or too large.
+        InvalidDocument: The file is not a PowerPoint file, or it is broken, encrypted or too large.
     """
     package = Package(data, name)
     main = package.related("", "officeDocument") or "ppt/presentation.xml"

@@ -90,7 +90,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
         comments: Also keep comments, as notes.
 
     Raises:
-        InvalidDocument: It is no RTF file, or groups are more than 5,000 deep.
+        InvalidDocument: The file is not an RTF file, or its groups are more than 5,000 deep.
     """
     if not data.lstrip().startswith(b"{\\rtf"):
         refuse(name, "it is not an RTF file. Give it the suffix of its real format.")

@@ -28,7 +28,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     the tables. Hidden sheets are kept, and named in `uncertain`.
 
     Raises:
-        InvalidDocument: It is no Excel file, or broken, encrypted or too large.
+        InvalidDocument: The file is not an Excel file, or it is broken, encrypted or too large.
     """
     package = Package(data, name)
     main = package.related("", "officeDocument") or "xl/workbook.xml"
@@ -99,8 +99,8 @@ class _Values:
             return "".join(map(_string, cell.findall(f"{_S}is")))
         value = cell.findtext(f"{_S}v") or ""
         if kind == "s":
-            known = value.isdecimal() and int(value) < len(self._strings)
-            return self._strings[int(value)] if known else ""
+            is_shared = value.isdecimal() and int(value) < len(self._strings)
+            return self._strings[int(value)] if is_shared else ""
         if kind == "b":
             return {"1": "TRUE", "0": "FALSE"}.get(value, value)
         if kind != "n" or not value:

@@ -66,8 +66,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         summary_tokens: Most tokens of a summary, by `counter`; longer ones are cut behind a
             sentence, and one longer than its section is replaced by that. None: the language
             model's summary stays as it is, and an extract has at most 142 (`paper`).
-        whole_tokens: A body of at most so many tokens stands for itself; 0: every section is
-            summarised (preset `paper`).
+        whole_tokens: A body of at most so many tokens is used instead of a summary; 0: every
+            section is summarised (preset `paper`).
         section_tokens: A body of more tokens is listed in parts of at most so many, but of one
             paragraph at least; 0: never (`paper`).
         paragraph_tokens: As in `ParagraphSplitter`; 0 in `paper`.
@@ -103,7 +103,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
         """The settings of the paper. Every section is summarised, its text alone is given to the
-        summariser, whose answer stays as it is, and there are no keywords. Of a section above
+        summariser, whose answer is left unchanged, and there are no keywords. Of a section above
         `window_tokens`, which the paper does not speak of, the summaries of its parts are
         summarised: bart-large-cnn reads 1,024."""
         settings = {

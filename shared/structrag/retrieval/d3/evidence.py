@@ -216,9 +216,9 @@ def summarised_flow(
 
 def _summary_ask(paragraph: Chunk, settings: Selection) -> Ask:
     """What asks for a paragraph's summary, in the model's own words if nothing else is said."""
-    own = getattr(settings.summariser, "summary_prompt", PROMPT)
+    template = getattr(settings.summariser, "summary_prompt", PROMPT)
     words = (settings.short_tokens or SUMMARY_TOKENS) * 10 // 13
-    prompt = (settings.summary_prompt or own).format(
+    prompt = (settings.summary_prompt or template).format(
         title=SEPARATOR.join(paragraph.path), text=paragraph.text.strip(), words=words
     )
     return Ask(prompt, SUMMARY_COMPONENT, llm=settings.summariser)

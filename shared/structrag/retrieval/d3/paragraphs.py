@@ -50,9 +50,8 @@ class ParagraphSplitter(ReadOptions):
     empty or blank document has none.
 
     Attributes:
-        paragraph_tokens: A block above so many tokens is cut into several chunks of at most so
-            many: between sentences, items, lines, rows (whose header a table repeats in `context`);
-            0: never.
+        paragraph_tokens: A larger block is cut into several chunks of at most this size: between
+            sentences, items, lines, rows (whose header a table repeats in `context`); 0: never.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 

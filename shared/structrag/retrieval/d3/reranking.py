@@ -53,8 +53,8 @@ def keep(
     """The positions that a cut rule keeps, ascending.
 
     They are the `k` best, of which each reaches a share of the best. Equal scores: the earlier one
-    is better. `threshold` None is no rule, except 0.5 for "lexical" and where k is None too. A
-    share is of probabilities for "monot5", whose scores are their logarithms; there and for
+    is better. `threshold` None means no threshold, except 0.5 for "lexical" and where k is None
+    too. A share is of probabilities for "monot5", whose scores are their logarithms; there and for
     "cross_encoder" at least 0.05. BM25 scores of 0 are never kept. Probabilities .8808, .45, .40
     with threshold 0.5: the first two.
     """

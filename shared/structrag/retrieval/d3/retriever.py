@@ -146,7 +146,7 @@ class D3Retriever(Retriever):
         )
 
     def _new_runner(self, model: Any, call_settings: CallSettings) -> Runner:
-        """What asks the models. It has the index's cache where there is no other."""
+        """What asks the models. It uses the index's cache if it has none."""
         if call_settings.cache is None:
             call_settings = replace(call_settings, cache=self.index.cache)
         embedder: Any = self.index.embedder

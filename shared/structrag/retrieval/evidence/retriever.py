@@ -250,13 +250,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 f"The index at {os.fspath(address)!r} was made by another release, whose records "
                 "hold other things. Index the documents again."
             )
-        config = self.config()
-        models = [c["embedding"] or c["token_encoder"] for c in (saved, config)]
-        for was, now in (
-            ({"embedding": models[0]}, {"embedding": models[1]}),
-            (saved, config),
-        ):
-            check_same_config(address, was, now, "build a new index")
+        # Most indexes have one model: it is what `embedding` must be.
+        built, given = (
+            {
+                "embedding": config["embedding"] or config["token_encoder"],
+                "token_encoder": config["token_encoder"],
+                "read_options": config["reading"],
+            }
+            for config in (saved, self.config())
+        )
+        check_same_config(address, built, given, "build a new index")
 
     def warm_up(self) -> None:
         """Prepare what the first search would otherwise prepare. With LSA these are the vectors,

@@ -187,9 +187,11 @@ def _with_beside(reader: Any, rows: Iterable[int]) -> dict[int, StoredRow]:
         number, count = found[row].row.chunk.extras["piece"] if row in found else (1, 0)
         expected = range(row - (number > 0), row + (number + 1 < count) + 1)
         if not all(one in found for one in expected):
+            near = (found[one].row.chunk.doc_id for one in expected if one in found)
             raise IndexDamaged(
                 f"The store has lost a row of an index, {row}, or one beside it: another program "
-                "has removed it. Restore the store from a copy, or index the documents again."
+                "has removed it. Restore the store from a copy, or delete the document and add it "
+                f"again{''.join(f': {doc_id!r}' for doc_id in dict.fromkeys(near))}."
             )
         pieces |= {one: found[one] for one in expected}
     return dict(sorted(pieces.items()))

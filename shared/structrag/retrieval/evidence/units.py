@@ -26,6 +26,9 @@ _REACH = LONGEST - NEAR  # how far from there a cut is looked for
 _BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
 # Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
 _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
+_SHORT_SENTENCE = (
+    8  # characters: a number or letter before what it numbers, "Yes." and "No."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,10 @@ class Units:
     # Number of its block, from 0 and without gaps; a heading is its own.
     blocks: Int32Array
     sections: Int32Array  # ordinal of its section
-    block_tokens: Int32Array  # (blocks,) of the reader, of the whole block
+    block_tokens: Int32Array  # of the reader, of its whole block
 
     def __len__(self) -> int:
+        """The number of atoms."""
         return len(self.starts)
 
 
@@ -85,13 +89,12 @@ def find_units(outline: Outline, read_options: ReadOptions) -> Units:
             parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
         answers += whole_answers(text, parts)
     rows = [
-        (*atom[:3], number, atom[3])
+        (*atom[:3], number, atom[3], answer.size)
         for number, answer in enumerate(answers)
         for atom in answer.atoms
     ]
-    columns = np.array(rows, dtype=np.int32).reshape(-1, 5).T
-    sizes = np.array([answer.size for answer in answers], dtype=np.int32)
-    return Units(*map(np.ascontiguousarray, (*columns, sizes)))
+    columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T
+    return Units(*map(np.ascontiguousarray, columns))
 
 
 def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
@@ -102,13 +105,14 @@ def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
         items = _at_cuts(block) if block.kind == "list" else [(block.start, block.end)]
         spans = []
         for start, end in items:
-            spans += sentence_spans(
+            sentences = sentence_spans(
                 text,
                 start,
                 end,
                 language=read_options.language,
                 splitter=read_options.sentence_splitter,
             )
+            spans += _joined(sentences, _SHORT_SENTENCE)
     for start, end in spans:
         yield from _short_enough(text, start, end)
 

@@ -173,8 +173,8 @@ class Keywords:
         listed: The caller's keywords. They always count.
         detect: Whether names of titles and file names are keywords too; a `BodyNames`: those of
             their text as well; "bodies": `BodyNames()`, by form; or what finds names, a function of
-            a title such as `ner_entities(pipeline)` of `structrag.chunks.enriching.entities`. A
-            detected name in more than half of four documents or more is none.
+            a title such as `ner_entities(pipeline)` of `structrag.chunks.enriching.entities`. From
+            four documents on, a detected name in more than half of them does not count.
 
     Raises:
         InvalidParameter: `listed` is a string, or holds something that is no string or has neither

@@ -51,7 +51,7 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
 
 def interleaved(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     """The first hit of each list, then the second, ... Every chunk comes once, as the hit of the
-    first list that has it. Ranks are numbered anew."""
+    first list that has it. Ranks are numbered again."""
     hit_of = {hit.chunk.id: hit for hit in each_once(chain(*lists))}
     rankings = [[hit.chunk.id for hit in hits] for hits in lists]
     order = round_robin(rankings, len(hit_of))

@@ -26,8 +26,8 @@ class TwoHopResult:
     """What two hops found.
 
     Attributes:
-        hits: Of both hops by turns, every chunk once, ranks from 1; scores are those of the hop
-            that a hit came from first.
+        hits: The hits of both hops, alternating, each chunk once, ranks from 1; scores are those of
+            the hop that a hit came from first.
         entities: The names that were added to the question; () when there was no second hop.
         cost: The retriever's stages, both hops added up; {} where it does not say.
     """

@@ -148,12 +148,12 @@ def test_lines_to_be_filled_in_are_no_headings() -> None:
 
 def test_capitals_over_several_rows_end_where_text_begins() -> None:
     lines = [
-        line("II. WHAT OLD PUMPS WITHOUT A COVER NEED BY", 60, 110),
-        line("THEIR FIRST USE", 73, 178),
+        line("II. WHAT OLD PUMPS WITHOUT COVERS NEED BY", 60, 110),
+        line("THEIR FIRST USE", 73, 175),
         *text_from(86),
     ]
     assert [title for _, title in headings(page(*lines))] == [
-        "II. WHAT OLD PUMPS WITHOUT A COVER NEED BY THEIR FIRST USE"
+        "II. WHAT OLD PUMPS WITHOUT COVERS NEED BY THEIR FIRST USE"
     ]
 
 

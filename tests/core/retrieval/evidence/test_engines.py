@@ -140,7 +140,7 @@ def test_what_does_not_fit_the_index_is_refused(address: str) -> None:
     there.add([document(1)])
     with pytest.raises(InvalidParameter, match="embedding must match the index at"):
         EvidenceRetriever.load(address, HashTokens(name="another"))
-    with pytest.raises(InvalidParameter, match="reading must match the index at"):
+    with pytest.raises(InvalidParameter, match="read_options must match the index at"):
         EvidenceRetriever(
             HashTokens(),
             store=address,
