@@ -42,6 +42,21 @@ MAIN = (
         "evidence.py --sample small --rows 'fixed,five,**'",
     ),
     Result(
+        "Evidence: a multilingual encoder",
+        "evidence_small_e5.md",
+        "evidence.py --sample small --encoder e5 --rows 'fixed,matched,**'",
+    ),
+    Result(
+        "Evidence: sets of short texts as pools",
+        "evidence_small_pooled.md",
+        "evidence.py --sample small --pooled --sets hotpotqa,xquad_de,xquad_zh,boards",
+    ),
+    Result(
+        "Evidence: pools, a multilingual encoder",
+        "evidence_small_e5_pooled.md",
+        "evidence.py --sample small --pooled --encoder e5 --rows 'fixed,matched,**'",
+    ),
+    Result(
         "Evidence: by the protocol of Chroma's report",
         "evidence_chroma.md",
         "evidence_chroma.py",
@@ -138,6 +153,11 @@ RESULTS_IN_ORDER = (
         "--results benchmarks/results/stores_peers.md",
     ),
     Result(
+        "Evidence over a million pieces",
+        "evidence_scale.md",
+        "evidence_scale.py --stores lancedb folder --pieces 1000000 100000",
+    ),
+    Result(
         "Lists that a question reads in LanceDB",
         "vector_lists.md",
         "vector_lists.py --lists 500 --read 10 30 40 50 100",
@@ -149,6 +169,7 @@ SOURCE = "https://github.com/structrag/structrag/blob/main/benchmarks/results"
 _EVIDENCE = ("evidence.md", "Mean over the sets")
 _CHUNKS = ("methods.md", "Recall within 1,000 tokens, vectors and BM25")
 _ADDED = ("evidence.md", "What matching tokens adds")
+_E5 = ("evidence_small_e5.md", "Mean over the sets")
 _MANUALS = ("hiqa.md", "boards: 60 manuals")
 _QUALITY = ("quality.md", "Average over the sets")
 _CHOICES = ("quality_choices.md", "What the defaults rest on")
@@ -169,6 +190,11 @@ FIGURES = {
     "at_500": (*_EVIDENCE, _ROWS["evidence"], 4),
     "at_1000": (*_EVIDENCE, _ROWS["evidence"], 5),
     "at_2000": (*_EVIDENCE, _ROWS["evidence"], 6),
+    "e5": (*_E5, _ROWS["evidence"], 2),
+    "e5_fixed": (*_E5, _ROWS["fixed"], 2),
+    "e5_at_500": (*_E5, _ROWS["evidence"], 4),
+    "e5_at_1000": (*_E5, _ROWS["evidence"], 5),
+    "e5_at_2000": (*_E5, _ROWS["evidence"], 6),
     "matching_500": (*_ADDED, "500", 8),
     "matching_1000": (*_ADDED, "1,000", 8),
     "multiview": (*_CHUNKS, "**MC-indexing (MultiViewRetriever)**", 8),
