@@ -110,7 +110,7 @@ def test_most_notebooks_have_a_picture() -> None:
 
 @each_notebook
 def test_nothing_of_a_machine_is_stored(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+    text = re.sub(r'"image/png": "[^"]*"', "", path.read_text(encoding="utf-8"))
     assert not re.findall(r"/(?:home|root|Users|tmp|work)/\S*", text)
     assert not re.findall(r"site-packages|[A-Z]:\\\\Users", text)
 

@@ -49,19 +49,12 @@ Packed = Sequence[bytes | NDArray[np.uint8]]  # the blobs of a piece
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Units):
     """The arrays of some atoms: of a document, of a piece, or of several pieces.
 
     Without an encoder of tokens there are no rows of tokens, and without any encoder no vectors.
     """
 
-    # by atom: see `Units`
-    starts: Int32Array
-    ends: Int32Array
-    tokens: Int32Array
-    blocks: Int32Array
-    sections: Int32Array
-    block_tokens: Int32Array  # of its block
     # by atom: its stems, repeats counted, and those in its windows as the document has them
     stem_lengths: Int32Array
     window_stems: Int32Array  # (atoms, windows)
@@ -81,25 +74,9 @@ class Record:
     token_scales: Array
     token_rows: NDArray[np.uint8]
 
-    def __len__(self) -> int:
-        """The number of atoms."""
-        return len(self.starts)
 
-
-_BY_ATOM = {
-    "starts",
-    "ends",
-    "tokens",
-    "blocks",
-    "sections",
-    "block_tokens",
-    "stem_lengths",
-    "window_stems",
-    "stem_sizes",
-    "token_sizes",
-    "sums",
-    "lengths",
-}
+_FIELDS = tuple(field.name for field in fields(Record))
+_BY_ATOM = _FIELDS[: _FIELDS.index("stem_keys")]
 _TYPES: Mapping[str, Any] = {
     "stem_keys": np.uint64,
     "title_keys": np.uint64,
@@ -110,10 +87,7 @@ _TYPES: Mapping[str, Any] = {
 }
 _CODES = ("token_scales", "token_rows")
 # Of each blob.
-_NAMES = (
-    tuple(field.name for field in fields(Record) if field.name not in _CODES),
-    _CODES,
-)
+_NAMES = tuple(name for name in _FIELDS if name not in _CODES), _CODES
 
 
 def read_units(outline: Outline, read_options: ReadOptions) -> Record:
@@ -128,12 +102,7 @@ def read_units(outline: Outline, read_options: ReadOptions) -> Record:
     ]
     titles = _titles(units.sections, count_stems(paths, language=language))
     return Record(
-        starts=units.starts,
-        ends=units.ends,
-        tokens=units.tokens,
-        blocks=units.blocks,
-        sections=units.sections,
-        block_tokens=units.block_tokens[units.blocks],
+        **{field.name: getattr(units, field.name) for field in fields(units)},
         stem_lengths=stems.lengths,
         window_stems=_window_stems(stems.lengths, units.tokens),
         stem_sizes=np.bincount(stems.texts, minlength=n_units).astype(np.int32),

@@ -53,9 +53,10 @@ class Units:
     # Number of its block, from 0 and without gaps; a heading is its own.
     blocks: Int32Array
     sections: Int32Array  # ordinal of its section
-    block_tokens: Int32Array  # (blocks,) of the reader, of the whole block
+    block_tokens: Int32Array  # of the reader, of its whole block
 
     def __len__(self) -> int:
+        """The number of atoms."""
         return len(self.starts)
 
 
@@ -88,13 +89,12 @@ def find_units(outline: Outline, read_options: ReadOptions) -> Units:
             parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
         answers += whole_answers(text, parts)
     rows = [
-        (*atom[:3], number, atom[3])
+        (*atom[:3], number, atom[3], answer.size)
         for number, answer in enumerate(answers)
         for atom in answer.atoms
     ]
-    columns = np.array(rows, dtype=np.int32).reshape(-1, 5).T
-    sizes = np.array([answer.size for answer in answers], dtype=np.int32)
-    return Units(*map(np.ascontiguousarray, (*columns, sizes)))
+    columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T
+    return Units(*map(np.ascontiguousarray, columns))
 
 
 def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
