@@ -3,10 +3,10 @@
     python benchmarks/pdf_readers.py
 
 Markdown documents of the set `parsing` are printed as PDF in one and in two columns, with a running
-head and page numbers, and read again. Real files of `formats/pdf` have at least three bookmarks:
-these are the headings to find, once hidden from our reader. Needs reportlab, matplotlib (for its
-fonts) and pypdfium2 of the extra `dev`, and pdfplumber of `peers`; liteparse, xberg and pymupdf4llm
-are measured where they are installed.
+head and page numbers, and where pdflatex is installed in two columns of LaTeX, and read again. Real
+files of `formats/pdf` have at least three bookmarks: these are the headings to find, once hidden
+from our reader. Needs reportlab, matplotlib (for its fonts) and pypdfium2 of the extra `dev`, and
+pdfplumber of `peers`; liteparse, xberg and pymupdf4llm are measured where they are installed.
 """
 
 from __future__ import annotations

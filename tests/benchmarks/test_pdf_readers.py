@@ -16,6 +16,9 @@ from benchmarks.pdf_readers import (
     blocks_of,
     bookmarks_of,
     common_subsequence,
+    for_latex,
+    latex,
+    latex_table,
     outlines_table,
     printed,
     ratio_with_interval,
@@ -74,6 +77,36 @@ def test_a_printed_document_is_read_again(columns: int) -> None:
         blocks, pdf_document(printed(blocks, columns)).text
     )
     assert (found, in_order, headings) == (1.0, 1.0, 1.0)
+
+
+def test_a_source_of_latex_writes_signs_out_and_takes_the_first_heading_for_the_title() -> (
+    None
+):
+    blocks = for_latex(
+        blocks_of("Text.\n\n# Pümp\n\n## 50 % & more_so\n\n#### Seals\n")
+    )
+    source = latex(blocks, r"\documentclass{article}")
+    assert [block.text for block in blocks] == [
+        "Pump",
+        "Text.",
+        "50 % & more_so",
+        "Seals",
+    ]
+    parts = [
+        r"\title{Pump}",
+        "Text.",
+        r"\section{50 \% \& more\_so}",
+        r"\subsection{Seals}",
+    ]
+    places = [source.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_without_pdflatex_its_columns_are_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "Not measured: no pdflatex." in latex_table({"a": blocks_of(TEXT)})
 
 
 def with_bookmarks(titles: list[str]) -> bytes:

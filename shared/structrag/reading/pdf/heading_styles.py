@@ -82,10 +82,11 @@ def heading_style(
     """The style of a paragraph that is a heading, else None.
 
     It is one if its type is at least 15 % and a point larger than the body's and it has at most 25
-    words and 8 rows; if it is all bold where the body is not, at most 15 words and 2 rows, without
-    a sentence's end, or all slanted and `before_text`, which is that a paragraph follows; or if it
-    is one row in the body's type with a number of two components or more or a label (Chapter,
-    Article) and a clean title, or a clean title in capitals, and `before_text`.
+    words and 8 rows; if it is all bold where the body is not, at most 20 words and 3 rows, not in
+    brackets and without a sentence's end, or all slanted and `before_text`, which is that a
+    paragraph follows; or if it is one row in the body's type with a number of two components or
+    more or a label (Chapter, Article) and a clean title, or a clean title in capitals, and
+    `before_text` or a Roman number.
     """
     if not _may_be_heading(rows[0], text):
         return None

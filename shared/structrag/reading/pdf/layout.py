@@ -101,17 +101,19 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     """Markdown made of laid-out pages by rules alone.
 
     Headings are told by larger or bold type and by numbers; their levels by size, weight and depth
-    of number. Paragraphs are joined over rows, columns and pages, words broken at line ends made
-    whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where everything
-    fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
-    stay behind it. Running heads, page numbers, watermarks, the numbers of lines in the margin and
-    lines of nothing but unknown characters are left out (`Draft.removed`) and named in
-    `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
-    large type that is no heading, pages that are pictures. A picture with an alternative text, a
-    caption or a file becomes an image block: before its caption, else behind the text above it.
-    `Draft.page_starts` says where each page begins; within a paragraph to a few characters. Apart
-    from what is left out, bullet signs and line-end hyphens all text is there, in the order of the
-    pages' lines. No page, or none with text, gives "".
+    of number. Where the file names its headings (`Page.headings`), these are the headings, and what
+    looks like one beyond them must be clearly deeper. Paragraphs are joined over rows, columns and
+    pages, words broken at line ends made whole; a line ended on purpose keeps its end. Ruled
+    tables, and aligned ones where everything fits, become pipe tables with the first row as header.
+    Bullets become "-"; labels such as "(a)" stay behind it. Running heads, page numbers,
+    watermarks, the numbers of lines in the margin and lines of nothing but unknown characters are
+    left out (`Draft.removed`) and named in `Draft.uncertain`, with everything else that may be
+    wrong: guessed hyphens, tables left as text, large type that is no heading, pages that are
+    pictures. A picture with an alternative text, a caption or a file becomes an image block: before
+    its caption, else behind the text above it. `Draft.page_starts` says where each page begins;
+    within a paragraph to a few characters. Apart from what is left out, bullet signs and line-end
+    hyphens all text is there, in the order of the pages' lines. No page, or none with text, gives
+    "".
     """
     heads = find_running_heads(pages)
     marks = find_page_marks(pages)
