@@ -53,7 +53,7 @@ from structrag.errors import (
     check_at_least,
     check_ids,
 )
-from structrag.integrations.documents import read_document, with_own_names
+from structrag.integrations.documents import Came, read_document, with_own_names
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
     HitMetadata,
@@ -100,8 +100,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
-    # Ids of which several parts have come.
-    _in_parts: set[str] = PrivateAttr(default_factory=set)
+    # What came under which id.
+    _came: Came = PrivateAttr(default_factory=dict)
 
     @classmethod
     def from_documents(
@@ -379,7 +379,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
         """What adds documents as one run. Its children are the calls of models."""
-        sources = list(core_documents(documents, self.format, self._in_parts))
+        sources = list(core_documents(documents, self.format, self._came))
 
         # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.
         def add(what: str, run_manager: CallbackManagerForChainRun) -> Any:
@@ -394,7 +394,10 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def delete(self, ids: str | Sequence[str]) -> bool:
         """Remove documents (not chunks) by id, from every view. False if one is missing."""
-        return bool(self.index.delete(check_ids("ids", ids)))
+        names = check_ids("ids", ids)
+        for name in names:
+            self._came.pop(name, None)
+        return bool(self.index.delete(names))
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
         """`delete` in a worker thread."""
@@ -453,7 +456,7 @@ def _core_value(name: str, value: Any) -> Any:
 
 
 def core_documents(
-    documents: Iterable[Document], format: str, in_parts: set[str]
+    documents: Iterable[Document], format: str, came: Came
 ) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own."""
     checked = check_documents(documents)
@@ -462,7 +465,7 @@ def core_documents(
         or _begins_later(document.metadata.get("start_index"))
         for document in checked
     )
-    for name, host in with_own_names(map(as_host, checked), in_parts):
+    for name, host in with_own_names(map(as_host, checked), came):
         yield read_document(host, format=format, id=name)
 
 

@@ -19,6 +19,7 @@ _GOING_ON = 0.3  # of a flow's lines must go on from the one above
 _MOST_BOXES = 12  # on a page; more are no boxes
 _MOST_PARTS = 3  # of a box
 _LONGEST_BOX = 20  # lines
+_LARGER = 1.15  # times the size of most lines: a title
 _TITLE = 1.08  # times the size of the text
 _NARROW = 0.6  # of the width of the text beside it
 
@@ -41,20 +42,20 @@ class _Flow:
         """Whether it is a text or code, and more than cells of a table."""
         if len(self.lines) > 1 and all(line.mono for line in self.lines):
             return True
+        size = median(line.size for line in self.lines)
+        lines = [line for line in self.lines if line.size <= _LARGER * size]
         going_on = sum(
             not SENTENCE_END.search(a.text) and not _begins_anew(b.text)
-            for a, b in pairwise(self.lines)
+            for a, b in pairwise(lines)
         )
-        words = median(
-            len(line.text.split()) for line in self.lines[:-1] or [self.lines[0]]
-        )
-        width = max(line.right - line.left for line in self.lines)
+        words = median(len(line.text.split()) for line in lines[:-1] or lines)
+        width = max(line.right - line.left for line in lines)
         return (
-            len(self.lines) > 1
+            len(lines) > 1
             and words >= _LEAST_WORDS
-            and width >= _LEAST_WIDTH * self.lines[0].size
-            and going_on >= _GOING_ON * (len(self.lines) - 1)
-            and not any(has_leaders(line.text) for line in self.lines)
+            and width >= _LEAST_WIDTH * size
+            and going_on >= _GOING_ON * (len(lines) - 1)
+            and not any(has_leaders(line.text) for line in lines)
         )
 
 
