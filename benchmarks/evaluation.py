@@ -49,7 +49,7 @@ MAIN = (
     Result(
         "Evidence: sets of short texts as pools",
         "evidence_small_pooled.md",
-        "evidence.py --sample small --pooled --sets hotpotqa,xquad_de,xquad_zh,boards",
+        "evidence.py --sample small --pooled --sets hotpotqa,xquad_de,boards",
     ),
     Result(
         "Evidence: pools, a multilingual encoder",
@@ -170,6 +170,8 @@ _EVIDENCE = ("evidence.md", "Mean over the sets")
 _CHUNKS = ("methods.md", "Recall within 1,000 tokens, vectors and BM25")
 _ADDED = ("evidence.md", "What matching tokens adds")
 _E5 = ("evidence_small_e5.md", "Mean over the sets")
+_POOL = ("evidence_small_pooled.md", "Mean over the sets")
+_E5_POOL = ("evidence_small_e5_pooled.md", "Mean over the sets")
 _MANUALS = ("hiqa.md", "boards: 60 manuals")
 _QUALITY = ("quality.md", "Average over the sets")
 _CHOICES = ("quality_choices.md", "What the defaults rest on")
@@ -195,6 +197,19 @@ FIGURES = {
     "e5_at_500": (*_E5, _ROWS["evidence"], 4),
     "e5_at_1000": (*_E5, _ROWS["evidence"], 5),
     "e5_at_2000": (*_E5, _ROWS["evidence"], 6),
+    "pool": (*_POOL, _ROWS["evidence"], 2),
+    "pool_sections": (
+        *_POOL,
+        "sections (ContentAwareSplitter), vectors and BM25",
+        2,
+    ),
+    "pool_hiqa": (*_POOL, "HiQARetriever", 2),
+    "pool_fixed": (*_POOL, _ROWS["fixed"], 2),
+    "pool_vectors": (*_POOL, "fixed 200, vectors", 5),
+    "pool_bm25": (*_POOL, "fixed 200, BM25", 5),
+    "pool_e5_500": (*_E5_POOL, _ROWS["evidence"], 4),
+    "pool_e5_1000": (*_E5_POOL, _ROWS["evidence"], 5),
+    "pool_e5_vectors": (*_E5_POOL, "fixed 200, vectors", 5),
     "matching_500": (*_ADDED, "500", 8),
     "matching_1000": (*_ADDED, "1,000", 8),
     "multiview": (*_CHUNKS, "**MC-indexing (MultiViewRetriever)**", 8),

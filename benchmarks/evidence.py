@@ -88,9 +88,8 @@ SECTIONS = "sections (ContentAwareSplitter), vectors and BM25"
 HIQA = "HiQARetriever"
 ALONE = "Each question is searched inside its own document, in boards in all manuals at once."
 TOGETHER = (
-    "Each question is searched in all documents of its set at once. Questions of cuad, qmsum, "
-    "qasper and covid_qa were written for one document and seldom name it; those of chroma, nq, "
-    "boards, hotpotqa and xquad can be answered in the pool."
+    "Each question is searched in all documents of its set at once: paragraphs in hotpotqa (two "
+    "for each question) and xquad, whole pages or manuals in nq and boards."
 )
 READING = (
     "Recall is the share of the gold text that the reader is given within so many tokens (of the "

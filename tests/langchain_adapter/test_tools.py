@@ -75,11 +75,11 @@ def test_the_second_tool_of_a_name_is_told_and_numbered() -> None:
     first, second = made("One."), made("Two.")
     assert first.as_tool().name == first.as_tool().name == "search_twins"
     assert made("One.").as_tool().name == "search_twins"  # the same documents
-    with pytest.warns(UserWarning, match="'search_twins' already") as told:
+    with pytest.warns(UserWarning, match="already has the name 'search_twins'") as told:
         assert second.as_tool().name == "search_twins_2"
     assert told[0].filename == __file__
     assert second.as_tool(name="other").name == "other"
-    with pytest.warns(UserWarning, match="'search_twins' already"):
+    with pytest.warns(UserWarning, match="already has the name 'search_twins'"):
         assert second.as_tool(name="search_twins").name == "search_twins"
 
 

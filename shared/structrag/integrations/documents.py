@@ -67,9 +67,9 @@ _TELLS_PART = re.compile(  # our own chunks have a section_id
 
 # What changes with a document.
 _CHANGES = re.compile(
-    "title|descr|summar|keyword|lang|version|^v$|^rev|date|time|modif|creat|crawl|fetch|load|size|"
+    "^title$|descr|summar|keyword|lang|version|^v$|^rev|date|time|modif|creat|crawl|fetch|load|size|"
     "length|count|total|pages|hash|md5|sha|checksum|digest|etag|status|state|author|editor|score|"
-    "views|format|type|encoding|tag|label|rank|run|batch|session|header",
+    "views|format|type|encoding|tag|label|rank|run|batch|session",
     re.IGNORECASE,
 )
 LONGEST_PLACE = 80  # characters; more is prose

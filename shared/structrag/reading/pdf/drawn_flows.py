@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 
 from structrag.reading.pdf.heading_styles import has_leaders
@@ -19,6 +19,7 @@ _GOING_ON = 0.3  # of a flow's lines must go on from the one above
 _MOST_BOXES = 12  # on a page; more are no boxes
 _MOST_PARTS = 3  # of a box
 _LONGEST_BOX = 20  # lines
+_LARGER = 1.15  # times the size of most lines: a title
 _TITLE = 1.08  # times the size of the text
 _NARROW = 0.6  # of the width of the text beside it
 
@@ -41,20 +42,20 @@ class _Flow:
         """Whether it is a text or code, and more than cells of a table."""
         if len(self.lines) > 1 and all(line.mono for line in self.lines):
             return True
+        size = median(line.size for line in self.lines)
+        lines = [line for line in self.lines if line.size <= _LARGER * size]
         going_on = sum(
             not SENTENCE_END.search(a.text) and not _begins_anew(b.text)
-            for a, b in pairwise(self.lines)
+            for a, b in pairwise(lines)
         )
-        words = median(
-            len(line.text.split()) for line in self.lines[:-1] or [self.lines[0]]
-        )
-        width = max(line.right - line.left for line in self.lines)
+        words = median(len(line.text.split()) for line in lines[:-1] or lines)
+        width = max(line.right - line.left for line in lines)
         return (
-            len(self.lines) > 1
+            len(lines) > 1
             and words >= _LEAST_WORDS
-            and width >= _LEAST_WIDTH * self.lines[0].size
-            and going_on >= _GOING_ON * (len(self.lines) - 1)
-            and not any(has_leaders(line.text) for line in self.lines)
+            and width >= _LEAST_WIDTH * size
+            and going_on >= _GOING_ON * (len(lines) - 1)
+            and not any(has_leaders(line.text) for line in lines)
         )
 
 
@@ -195,9 +196,12 @@ def with_box(left: Sequence[Line], right: Sequence[Line]) -> list[Line] | None:
 def with_last_box(drawn: Sequence[Line]) -> list[Line]:
     """Lines in the order of the file, with a box at the side that is drawn last in its place."""
     placed = None
+    lefts = list(accumulate((line.left for line in drawn), min))
+    rights = list(accumulate((line.right for line in drawn), max))
     for count in range(2, min(_LONGEST_BOX, len(drawn) // 3) + 1):
         text, box = drawn[:-count], drawn[-count:]
-        (text_left, text_right), (left, right) = _sides(text), _sides(box)
-        if left >= text_right + box[0].size or right <= text_left - box[0].size:
+        left, right = _sides(box)
+        apart = box[0].size
+        if left >= rights[-count - 1] + apart or right <= lefts[-count - 1] - apart:
             placed = with_box(text, box)
     return placed or list(drawn)

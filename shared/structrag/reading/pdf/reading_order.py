@@ -67,15 +67,20 @@ def reading_order(
             key=lambda item: min(line.drawn for line in stand_ins.get(item, [item])),
         )
         as_drawn = with_cells(in_file)
-        if _reads_better(as_drawn, ordered) or (
+        is_placed = as_drawn == ordered
+        if not is_placed and (
+            _reads_better(as_drawn, ordered)
             # A table beside text is in another column.
-            tables
-            and _jumps(_between_margins(in_file)) < _jumps(_between_margins(by_place))
-            and _coherence(as_drawn) >= _coherence(ordered)
+            or (
+                tables
+                and _jumps(_between_margins(in_file))
+                < _jumps(_between_margins(by_place))
+                and _coherence(as_drawn) >= _coherence(ordered)
+            )
         ):
             ordered = with_last_box(as_drawn)
         elif not tables and not right_to_left:
-            ordered = with_last_box(in_flows(ordered))
+            ordered = with_last_box(ordered if is_placed else in_flows(ordered))
     return ordered + turned, tables
 
 

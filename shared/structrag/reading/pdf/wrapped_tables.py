@@ -33,9 +33,9 @@ def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
     """Where upright lines stand in rows and columns with blanks between, as grids.
 
     Either there are blanks between its rows, or only cells behind the first column go on below.
-    Such a table has three rows or more, four if it has two columns, at least two of them with a
-    cell of several lines. The
-    cells of a row begin at one height, and sentences do not go on from cell to cell below.
+    Such a table has three rows or more, four if it has two columns, and a cell of several lines: in
+    a quarter of the rows, or in one where no cell is empty. The cells of a row begin at one height,
+    and sentences do not go on from cell to cell below.
     """
     bands = _bands(lines)
     grids: list[Grid] = []
@@ -212,10 +212,11 @@ def _is_table(rows: Sequence[Band], columns: Columns) -> bool:
     wrapped = [
         row for row in cells if any(cell[-1].top > cell[0].bottom - 1 for cell in row)
     ]
+    is_full = all(len(row) == len(columns) for row in cells)
     stacked = [row for row in wrapped if _is_stack(row)]
     most = sorted(max(map(len, row)) for row in cells)[len(cells) * 3 // 4]
     return (
-        len(wrapped) > max(1, len(rows) / 4)
+        len(wrapped) > (0 if is_full else max(1, len(rows) / 4))
         and len(stacked) <= len(wrapped) / 3
         and most <= _MOST_LINES * len(columns)
         and not _goes_on(rows, columns)

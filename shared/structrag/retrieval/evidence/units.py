@@ -5,7 +5,7 @@ aside."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,9 +26,8 @@ _REACH = LONGEST - NEAR  # how far from there a cut is looked for
 _BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
 # Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
 _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
-_SHORT_SENTENCE = (
-    8  # characters: a number or letter before what it numbers, "Yes." and "No."
-)
+# A number or letter before what it numbers, "Yes." and "No.": they join the next sentence.
+_SHORT_SENTENCE = re.compile(r"\W*[A-Za-z0-9]{1,4}\W*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,8 @@ def find_units(outline: Outline, read_options: ReadOptions) -> Units:
 def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
     """The spans that a block is cut into; they tile it."""
     if block.kind in _SHORT_ROWS:
-        spans = _joined(_at_cuts(block), _SHORT_ROWS[block.kind])
+        least = _SHORT_ROWS[block.kind]
+        spans = _joined(_at_cuts(block), lambda start, end: end - start < least)
     else:
         items = _at_cuts(block) if block.kind == "list" else [(block.start, block.end)]
         spans = []
@@ -112,7 +112,10 @@ def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
                 language=read_options.language,
                 splitter=read_options.sentence_splitter,
             )
-            spans += _joined(sentences, _SHORT_SENTENCE)
+            spans += _joined(
+                sentences,
+                lambda start, end: _SHORT_SENTENCE.fullmatch(text, start, end),
+            )
     for start, end in spans:
         yield from _short_enough(text, start, end)
 
@@ -122,13 +125,15 @@ def _at_cuts(block: Block) -> list[Span]:
     return list(pairwise([block.start, *inner, block.end]))
 
 
-def _joined(spans: Sequence[Span], least: int) -> list[Span]:
-    """The spans, those below `least` characters joined to the next one."""
+def _joined(
+    spans: Sequence[Span], is_short: Callable[[int, int], object]
+) -> list[Span]:
+    """The spans, short ones joined to the next one."""
     joined: list[Span] = []
     open_start: int | None = None
     for start, end in spans:
         open_start = start if open_start is None else open_start
-        if end - open_start >= least:
+        if not is_short(open_start, end):
             joined.append((open_start, end))
             open_start = None
     if open_start is not None:
