@@ -173,6 +173,7 @@ _E5 = ("evidence_small_e5.md", "Mean over the sets")
 _POOL = ("evidence_small_pooled.md", "Mean over the sets")
 _E5_POOL = ("evidence_small_e5_pooled.md", "Mean over the sets")
 _MANUALS = ("hiqa.md", "boards: 60 manuals")
+_FUSED = "path | LlamaIndex QueryFusionRetriever, relative_score"
 _QUALITY = ("quality.md", "Average over the sets")
 _CHOICES = ("quality_choices.md", "What the defaults rest on")
 _ORACLE = ("d3_oracle.md", "D3 with oracle")
@@ -221,6 +222,8 @@ FIGURES = {
     "boards_path": (*_MANUALS, "path | all three (default)", 2),
     "boards_none": (*_MANUALS, "none | dense", 2),
     "boards_peer": (*_MANUALS, "path | LangChain EnsembleRetriever", 2),
+    "boards_llama": (*_MANUALS, _FUSED, 2),
+    "boards_llama_gain": (*_MANUALS, _FUSED, 5),
     "boards_gain": (*_MANUALS, "path | LangChain EnsembleRetriever", 5),
     "all_both": (*_QUALITY, "content-aware 300, path | all | both", 6),
     "all_dense": (*_QUALITY, "content-aware 300, path | all | dense", 6),
