@@ -170,7 +170,7 @@ def test_docling_reads_in_this_process(
 ) -> None:
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(options, "read_file", lambda _, **how: calls.append(how))
-    how = {"format": "auto", "reader": reader, "isolated": isolated}
+    how = {"format": "auto", "reader": reader, "isolated": isolated, "images_to": None}
     options.read_document(tmp_path / "a.pdf", **how)
     assert calls == [{**how, "isolated": expected}]
 

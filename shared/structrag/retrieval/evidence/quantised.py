@@ -35,8 +35,8 @@ class Quantiser:
     Example:
         >>> quantiser = fit_quantiser(np.eye(4, dtype=np.float32))
         >>> kept = quantise(np.array([[3.0, 4.0, 0.0, 0.0]], dtype=np.float32), quantiser)
-        >>> products(kept, np.eye(4, dtype=np.float32), quantiser).astype(float).round(2).tolist()
-        [[0.6, 0.8, 0.0, 0.0]]
+        >>> products(kept, np.eye(4, dtype=np.float32), quantiser)[0, :2].astype(float).round(2)
+        array([0.6, 0.8])
     """
 
     axes: Array  # (d, n); each column is as long as the values of its codes are apart
