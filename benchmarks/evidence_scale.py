@@ -30,7 +30,8 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # In the place of this folder, whose datasets.py a library would take for another package.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
