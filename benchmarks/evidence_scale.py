@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -123,8 +122,14 @@ def indexed(address: str) -> Values:
 
 def costs(began: float) -> Values:
     """The seconds of this process, and the most memory that it has used, in GiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return {"cpu": process_time(), "wall": perf_counter() - began, "peak": peak}
+    return {"cpu": process_time(), "wall": perf_counter() - began, "peak": peak()}
+
+
+def peak() -> float:
+    """The most memory that this process has used, in GiB. `ru_maxrss` would begin with what the
+    process that started it had used."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 2**20
 
 
 def put(address: str, index: Path, entries: Iterator[Entry]) -> Values:
@@ -197,8 +202,7 @@ def asked(
         hits = retriever.search(question)
         times.append(1000 * (process_time() - began))
         spans.append(spans_of([hit.chunk for hit in hits]))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return {"opening": opening, "times": times, "spans": spans, "peak": peak}
+    return {"opening": opening, "times": times, "spans": spans, "peak": peak()}
 
 
 def nearest(
