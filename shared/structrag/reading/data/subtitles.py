@@ -58,7 +58,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     blocks = [
         (
             _label(start),
-            escaped_line(": ".join([*filter(None, [speaker]), " ".join(texts)])),
+            escaped_line(f"{speaker}: {' '.join(texts)}".removeprefix(": ")),
         )
         for start, speaker, texts in paragraphs
     ]

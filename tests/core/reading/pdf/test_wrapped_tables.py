@@ -140,8 +140,11 @@ Noise    Air in the         Bleed the
 
 Leak     Worn seal          Replace it
 """,
-    ["Fault|Cause of it|Cure", "Noise|Air in the pump|Bleed the pump slowly"]
-    + ["Leak|Worn seal|Replace it"],
+    [
+        "Fault|Cause of it|Cure",
+        "Noise|Air in the pump|Bleed the pump slowly",
+        "Leak|Worn seal|Replace it",
+    ],
 )
 TWO_COLUMNS = (
     """
@@ -168,8 +171,12 @@ Leak                        Replace
 
 Smell    Hot oil            Cool it
 """,
-    ["Fault|Cause of it|Cure", "Noise|Air in the pump|Bleed the pump slowly"]
-    + ["Leak||Replace the seal", "Smell|Hot oil|Cool it"],
+    [
+        "Fault|Cause of it|Cure",
+        "Noise|Air in the pump|Bleed the pump slowly",
+        "Leak||Replace the seal",
+        "Smell|Hot oil|Cool it",
+    ],
 )
 WITHOUT_BLANKS = (
     """
@@ -179,8 +186,11 @@ Leak     Worn seal
 Smell    Hot oil, cool it
          now
 """,
-    ["Noise|Air in the pump, bleed it soon", "Leak|Worn seal"]
-    + ["Smell|Hot oil, cool it now"],
+    [
+        "Noise|Air in the pump, bleed it soon",
+        "Leak|Worn seal",
+        "Smell|Hot oil, cool it now",
+    ],
 )
 
 
