@@ -314,8 +314,8 @@ def prepare_flow(
             fallbacks += one.views.fallbacks + of_chunks
             reasons = {**one.views.reasons, **why, **reasons}
     entries = [
-        _entry(*document, dict(zip(levels, at_levels, strict=True)))
-        for document, *at_levels in zip(group, *read, strict=True)
+        _entry(document, made_from, dict(zip(levels, at_levels, strict=True)))
+        for (document, made_from), *at_levels in zip(group, *read, strict=True)
     ]
     there = unchanged_ids(entries)
     new = [i for i, entry in enumerate(entries) if entry.document.id not in there]
@@ -333,7 +333,7 @@ def prepare_flow(
 
 
 def _entry(
-    document: Document, fingerprint: str, at_levels: Mapping[str, ReadDocument]
+    document: Document, made_from: str, at_levels: Mapping[str, ReadDocument]
 ) -> Entry:
     """A document without vectors."""
     levels = {
@@ -346,7 +346,7 @@ def _entry(
     }
     first = levels.pop(next(iter(levels)))
     failed = sum(one.failed for one in at_levels.values())
-    return Entry(document, fingerprint, first.chunks, first.views, {}, failed, levels)
+    return Entry(document, made_from, first.chunks, first.views, {}, failed, levels)
 
 
 def _with_vectors(entry: Entry, at_levels: Sequence[dict[str, Vectors]]) -> Entry:
