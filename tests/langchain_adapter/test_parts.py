@@ -98,6 +98,16 @@ def test_parts_that_come_one_by_one_have_ids_of_their_own(
     assert len(index.add(rows("Four."))) == 4
 
 
+def test_a_source_that_has_parts_loses_none_whatever_they_share(tmp_path: Path) -> None:
+    index = Kept(tmp_path)
+    index.add(rows("One.", category="Title"))
+    with pytest.warns(UserWarning, match="another category"):
+        index.add(rows("Two.", category="Text"))
+    index.add(rows("Three.", category="Title"))
+    assert len(index.add(rows("One.", category="Table"))) == 4
+    assert len(index.add(rows("One.", category="Title"))) == 4
+
+
 @pytest.mark.parametrize("engine", ["", "lancedb:"])
 def test_a_document_that_changed_keeps_its_id(engine: str, tmp_path: Path) -> None:
     index = Reopened(tmp_path, engine)
