@@ -294,15 +294,11 @@ def questions() -> str:
 
 
 def figure(file: str, title: str, row: str, column: int) -> str:
-    """A cell of the first table below a heading; "" if it is not there."""
-    path = RESULTS / file
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    headings = [
-        i for i, line in enumerate(lines) if line.startswith("#") and title in line
-    ]
-    for line in lines[headings[0] :] if headings else []:
-        if line.startswith(f"| {row} |"):
-            return line.split("|")[column + 1].strip().strip("*")
+    """A cell of a table below a heading; "" if it is not there."""
+    path, names = RESULTS / file, row.split(" | ")
+    for cells in pictures.table(path, title) if path.is_file() else ():
+        if cells[: len(names)] == names:
+            return cells[column].strip("*")
     return ""
 
 

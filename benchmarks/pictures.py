@@ -55,17 +55,18 @@ class Interval(NamedTuple):
     high: float
 
 
-def table(file: str, title: str) -> dict[str, list[str]]:
-    """Row -> cells, of the first table below a heading."""
-    text = (RESULTS / file).read_text(encoding="utf-8")
-    lines = text[re.search(f"^## {re.escape(title)}", text, re.M).end() :].splitlines()  # type: ignore[union-attr]
-    rows: dict[str, list[str]] = {}
+def table(path: Path, title: str) -> list[list[str]]:
+    """The cells of each row of the tables below the first heading that holds the title."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    is_below = False
+    rows = []
     for line in lines:
-        if line.startswith("| "):
-            name, *cells = [cell.strip() for cell in line.strip("| \n").split(" | ")]
-            rows[name] = cells
-        elif rows:
-            break
+        if line.startswith("#"):
+            if is_below:
+                break
+            is_below = title in line
+        elif is_below and line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
     return rows
 
 
@@ -85,7 +86,7 @@ def interval(cell: str) -> Interval | None:
 
 def gain() -> dict[str, list[Interval]]:
     """Label of a reader -> its recall within each budget."""
-    rows = table("evidence.md", "Mean over the sets")
+    rows = {row[0]: row[1:] for row in table(RESULTS / "evidence.md", "Mean over")}
     found = {READERS[row][0]: rows[row] for row in READERS}
     return {
         label: [one for cell in cells[:3] if (one := interval(cell))]
@@ -95,11 +96,11 @@ def gain() -> dict[str, list[Interval]]:
 
 def methods() -> dict[str, tuple[str, Interval]]:
     """Method -> its family and recall, worst first; without those that not every set has."""
-    rows = table("methods.md", "Recall within 1,000 tokens, vectors and BM25")
+    rows = table(RESULTS / "methods.md", "Recall within 1,000 tokens")
     found = {
-        name.strip("*"): (_family(name), one)
-        for name, cells in rows.items()
-        if (one := interval(cells[-1]))
+        row[0].strip("*"): (_family(row[0]), one)
+        for row in rows
+        if (one := interval(row[-1]))
     }
     return dict(sorted(found.items(), key=lambda item: item[1][1].mean))
 
@@ -120,7 +121,8 @@ def draw(folder: Path = PICTURES) -> list[Path]:
 
 
 def _draw_gain(readers: Mapping[str, list[Interval]], path: Path) -> Path:
-    figure, axis = _figure(8, 3.6)
+    title = f"Mean of 7 sets, {questions('evidence.md')} questions, 95% intervals"
+    figure, axis = _figure(3.6, title, "y")
     colors = dict(READERS.values())
     for place, (label, intervals) in enumerate(readers.items()):
         for group, one in enumerate(intervals):
@@ -131,18 +133,13 @@ def _draw_gain(readers: Mapping[str, list[Interval]], path: Path) -> Path:
     axis.set_xticks(range(3), [f"within {budget} tokens" for budget in BUDGETS])
     axis.set_ylim(0, 112)
     axis.set_ylabel("evidence that reaches the reader, %")
-    axis.set_title(
-        f"Mean of 7 sets, {questions('evidence.md')} questions, 95% intervals",
-        loc="left",
-        fontsize=11,
-    )
-    axis.grid(axis="y", color="#e4e2dc", linewidth=0.8)
     _legend(axis, "upper left", 2)
     return _saved(figure, path)
 
 
 def _draw_methods(found: Mapping[str, tuple[str, Interval]], path: Path) -> Path:
-    figure, axis = _figure(8, 1.2 + 0.27 * len(found))
+    title = f"Vectors and BM25: {questions('methods.md')} questions"
+    figure, axis = _figure(1.2 + 0.27 * len(found), title, "x")
     for place, (family, one) in enumerate(found.values()):
         color = FAMILIES[family]
         axis.plot([one.mean], [place], "o", markersize=5, color=color, label=family)
@@ -150,12 +147,6 @@ def _draw_methods(found: Mapping[str, tuple[str, Interval]], path: Path) -> Path
         axis.text(one.high + 0.4, place, f"{one.mean:.1f}", va="center", fontsize=8)
     axis.set_yticks(range(len(found)), list(found), fontsize=9)
     axis.set_xlabel("recall within 1,000 tokens, %, mean of 7 sets and 95% interval")
-    axis.set_title(
-        f"Vectors and BM25: {questions('methods.md')} questions",
-        loc="left",
-        fontsize=11,
-    )
-    axis.grid(axis="x", color="#e4e2dc", linewidth=0.8)
     _legend(axis, "lower right", 1)
     return _saved(figure, path)
 
@@ -184,11 +175,13 @@ def _legend(axis: Any, place: str, columns: int) -> None:
     )
 
 
-def _figure(width: float, height: float) -> tuple[Any, Any]:
+def _figure(height: float, title: str, grid: str) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(8, height), layout="constrained")
     axis = figure.subplots()
+    axis.set_title(title, loc="left", fontsize=11)
+    axis.grid(axis=grid, color="#e4e2dc", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
     return figure, axis
