@@ -10,10 +10,10 @@ from typing import Any
 from langchain_core.document_loaders import BaseBlobParser, BaseLoader, Blob
 from langchain_core.documents import Document
 
-from structrag.integrations.loading import FileReading, check_paths
+from structrag.integrations.loading import FileReader, check_paths
 
 
-class StructragLoader(BaseLoader):
+class StructragLoader(FileReader, BaseLoader):
     """Loads Markdown, HTML, text and PDF files with their headings.
 
     Example:
@@ -53,7 +53,9 @@ class StructragLoader(BaseLoader):
         images_to: str | os.PathLike[str] | None = None,
     ) -> None:
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
-        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
+        super().__init__(
+            reader=reader, isolated=isolated, password=password, images_to=images_to
+        )
 
     def lazy_load(self) -> Iterator[Document]:
         """The documents, one by one.
@@ -68,7 +70,7 @@ class StructragLoader(BaseLoader):
                 yield Document(page_content=loaded.text, metadata=metadata)
 
 
-class StructragParser(BaseBlobParser):
+class StructragParser(FileReader, BaseBlobParser):
     """Parses blobs as `StructragLoader` loads files, for loaders of other sources.
 
     Example:
@@ -79,16 +81,6 @@ class StructragParser(BaseBlobParser):
     Args:
         reader, isolated, password, images_to: As in `StructragLoader`.
     """
-
-    def __init__(
-        self,
-        *,
-        reader: Any = "layout",
-        isolated: bool = False,
-        password: str | None = None,
-        images_to: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
         """One document, with the blob's metadata and its `source`."""

@@ -4,7 +4,7 @@ searched."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -53,7 +53,6 @@ from structrag.errors import (
     check_at_least,
     check_ids,
 )
-from structrag.integrations.documents import Came, read_document, with_own_names
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
     HitMetadata,
@@ -63,6 +62,11 @@ from structrag.integrations.metadata import (
     without_page_starts,
 )
 from structrag.integrations.offsets import trimmed
+from structrag.integrations.parts import (
+    is_part_id,
+    read_with_own_ids,
+    sources_in_parts,
+)
 from structrag.integrations.retrievers import (
     chosen_embedding,
     in_host_words,
@@ -100,8 +104,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
-    # What came under which id.
-    _came: Came = PrivateAttr(default_factory=dict)
+    # `sources_in_parts` of the index, once it is needed.
+    _in_parts: set[str] | None = PrivateAttr(None)
 
     @classmethod
     def from_documents(
@@ -132,9 +136,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
             UnknownArgument: there is no such option (a TypeError); the message lists the options.
             InvalidParameter: a setting is not allowed (a ValueError).
             ModelFailed, InvalidAnswer: the embedding model or the store raised, or returned
-                unusable vectors. No retriever is returned, and only the `cache` is kept;
-                `from_documents([],
-                ...)` and `add_documents` keep finished documents.
+                unusable vectors. No retriever is returned, and only the `cache` is kept; to keep
+                finished documents, call `from_documents([], ...)`, then `add_documents`.
             BudgetExceeded: `max_calls` is reached; the same applies.
         """
         retriever = cls._over(cls.KIND.index, "from_documents", embedding, options)
@@ -379,7 +382,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
         """What adds documents as one run. Its children are the calls of models."""
-        sources = list(core_documents(documents, self.format, self._came))
+        sources = self._read(documents)
 
         # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.
         def add(what: str, run_manager: CallbackManagerForChainRun) -> Any:
@@ -392,11 +395,26 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
         return RunnableLambda(add, aadd, name="add_documents")
 
+    def _read(self, documents: Iterable[Document]) -> list[core.Document]:
+        """Structrag documents, each with an id of its own."""
+        checked = check_documents(documents)
+        warn_of_chunks(
+            "section_id" in document.metadata
+            or _begins_later(document.metadata.get("start_index"))
+            for document in checked
+        )
+        if self._in_parts is None:
+            self._in_parts = sources_in_parts(self.index)
+        hosts = map(as_host, checked)
+        return list(
+            read_with_own_ids(hosts, self.index, self._in_parts, format=self.format)
+        )
+
     def delete(self, ids: str | Sequence[str]) -> bool:
         """Remove documents (not chunks) by id, from every view. False if one is missing."""
         names = check_ids("ids", ids)
-        for name in names:
-            self._came.pop(name, None)
+        if any(map(is_part_id, names)):
+            self._in_parts = None
         return bool(self.index.delete(names))
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
@@ -453,20 +471,6 @@ def _core_value(name: str, value: Any) -> Any:
     if name == "evidence" and isinstance(value, IndexRetriever):
         return value.index
     return value
-
-
-def core_documents(
-    documents: Iterable[Document], format: str, came: Came
-) -> Iterator[core.Document]:
-    """Structrag documents, each with an id of its own."""
-    checked = check_documents(documents)
-    warn_of_chunks(
-        "section_id" in document.metadata
-        or _begins_later(document.metadata.get("start_index"))
-        for document in checked
-    )
-    for name, host in with_own_names(map(as_host, checked), came):
-        yield read_document(host, format=format, id=name)
 
 
 def _begins_later(start: Any) -> bool:

@@ -11,7 +11,7 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
 from structrag.errors import InvalidDocument
-from structrag.integrations.loading import FileReading, LoadedText, check_paths
+from structrag.integrations.loading import FileReader, LoadedText, check_paths
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 
@@ -25,7 +25,7 @@ _HIDDEN = (
 )
 
 
-class StructragReader(BaseReader):
+class StructragReader(FileReader, BaseReader):
     """Reads Markdown, HTML, text and PDF files with their headings.
 
     Example:
@@ -51,16 +51,6 @@ class StructragReader(BaseReader):
         password: The password of encrypted PDF files.
         images_to: A folder for the pictures of PDF files; the image blocks then name the files.
     """
-
-    def __init__(
-        self,
-        *,
-        reader: Any = "layout",
-        isolated: bool = False,
-        password: str | None = None,
-        images_to: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
 
     def lazy_load_data(
         self,

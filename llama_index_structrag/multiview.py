@@ -36,8 +36,8 @@ class MultiViewRetriever(IndexRetriever):
         preset: "default", or "paper" for MC-indexing as published.
         routes: Some of "dense", "bm25", "tfidf" and a token encoder; None: by preset.
         views, fusion, weights, order, pool: As for structrag's `MultiViewRetriever`.
-        options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020,
-            2021]}` or a function of their metadata; `filters` does so with LlamaIndex's
+        options: `where` limits the search to documents, by a function of their metadata or by
+            `{"doc_id": "report", "year": [2020, 2021]}`; `filters` does so with LlamaIndex's
             `MetadataFilters`; `format` of documents added, "markdown", "html", "text" or "auto";
             `callback_manager`, `object_map`, `objects`, `verbose` as for every LlamaIndex
             retriever.

@@ -146,9 +146,8 @@ class IndexRetriever(ToolRetriever):
             UnknownArgument: there is no such option (a TypeError); the message lists the options.
             InvalidParameter: a setting is not allowed (a ValueError).
             ModelFailed, InvalidAnswer: the embedding model or the store raised, or returned
-                unusable vectors. No retriever is returned, and only the `cache` is kept;
-                `from_documents([],
-                ...)` and `add` keep finished documents.
+                unusable vectors. No retriever is returned, and only the `cache` is kept; to keep
+                finished documents, call `from_documents([], ...)`, then `add`.
             BudgetExceeded: `max_calls` is reached; the same applies.
         """
         retriever = cls._over(cls.KIND.index, "from_documents", options)

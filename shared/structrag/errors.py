@@ -1,16 +1,19 @@
 """The errors a user can cause, and checks that raise most.
 
-    StructragError ├── InvalidParameter (ValueError)   a setting or an argument is not allowed │
-    └── UnknownDocument             an index holds no document of this id ├── UnknownArgument
-    (TypeError)    an argument has an unknown name ├── InvalidDocument  (ValueError)   a file or
-    text cannot be read as a document ├── InvalidAnswer    (ValueError)   a model returned something
-    unusable, such as NaN vectors ├── ModelFailed      (RuntimeError) a model raised, and there is
-    no fallback for what was asked │   ├── NoModel      (RuntimeError) something was asked of a
-    model that was not given │   └── TimedOut     (RuntimeError) a call of a model took longer than
-    `timeout` ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given ├──
-    IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours │   └── NoIndex
-    (FileNotFoundError) there is none ├── SaveFailed       (OSError)      a full volume, or another
-    has changed the folder └── MissingExtra     (ImportError)  an optional package is not installed
+    StructragError
+    ├── InvalidParameter (ValueError)   a setting or an argument is not allowed
+    │   └── UnknownDocument             an index holds no document of this id
+    ├── UnknownArgument  (TypeError)    an argument has an unknown name
+    ├── InvalidDocument  (ValueError)   a file or a text cannot be read as a document
+    ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
+    ├── ModelFailed      (RuntimeError) a model raised, and there is no fallback for what was asked
+    │   ├── NoModel      (RuntimeError) something was asked of a model that was not given
+    │   └── TimedOut     (RuntimeError) a call of a model took longer than `timeout`
+    ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
+    ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
+    │   └── NoIndex      (FileNotFoundError) there is none
+    ├── SaveFailed       (OSError)      a full volume, or another has changed the folder
+    └── MissingExtra     (ImportError)  an optional package is not installed
 
 A message names the parameter, what is allowed, what came, and what to do next.
 """

@@ -51,17 +51,13 @@ def mcp(
             "Name either files or folders to serve, or a store filled by `structrag index`, such "
             "as --store lancedb:FOLDER."
         )
-    kept: EngineIndex | IndexFolder
+    opened: EngineIndex | IndexFolder
     if in_engine:
-        kept = EngineIndex(index, embedder=embedder)
+        opened = EngineIndex(index, embedder=embedder)
     else:
-        kept = IndexFolder(Path(index) if index else None, embedder=embedder)
+        opened = IndexFolder(Path(index) if index else None, embedder=embedder)
     library = Library(
-        kept,
-        paths or [],
-        format=format,
-        reader=reader,
-        isolated=isolated,
+        opened, paths or [], format=format, reader=reader, isolated=isolated
     )
     show_progress.say(f"{library.refresh()}; serving on standard input and output")
     server_of(library).run("stdio")

@@ -70,15 +70,9 @@ def search(
     check_choice("--method", method, METHODS)
     if not query.strip():
         raise InvalidParameter(f"-q must be a question or search words; got {query!r}.")
-    if not paths and not index:
-        raise InvalidParameter(
-            "Name files or folders to search, or a saved index with --store."
-        )
+    files = paths or []
     in_engine = engine_of(index) is not None
-    if paths and in_engine:
-        raise InvalidParameter(
-            f"Name no files: a store such as {index} is filled by `structrag index`."
-        )
+    _check_places(files, index, in_engine)
     settings: dict[str, Any] = {
         "embedder": embedder,
         "max_tokens": max_tokens,
@@ -92,12 +86,12 @@ def search(
         report = f"kept in {index}"
     elif index:
         stored = IndexFolder(Path(index), method, **settings)
-        changes = stored.update(paths or [], **reading)
-        hits, store = stored.search(query, k, paths or []), stored.index.store
+        changes = stored.update(files, **reading)
+        hits, store = stored.search(query, k, files), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"
     else:
         hits, store, report = _search_once(
-            documents(paths or [], **reading), query, k, method, **settings
+            documents(files, **reading), query, k, method, **settings
         )
     if not as_json:
         show_progress.say(report)
@@ -107,8 +101,20 @@ def search(
     print_items(map(_record if as_json else _shown_hit, hits, found_in), as_json)
 
 
+def _check_places(files: Sequence[Path], index: str, in_engine: bool) -> None:
+    """Raise InvalidParameter unless files or an index are named, with an engine no files."""
+    if not files and not index:
+        raise InvalidParameter(
+            "Name files or folders to search, or a saved index with --store."
+        )
+    if files and in_engine:
+        raise InvalidParameter(
+            f"Name no files: a store such as {index} is filled by `structrag index`."
+        )
+
+
 def _search_once(
-    files: Sequence[Document],
+    read: Sequence[Document],
     query: str,
     k: int,
     method: str,
@@ -120,7 +126,7 @@ def _search_once(
     """The hits, the store that they are from, and what was read."""
     model = embedder_of(embedder)
     index = empty_index(method, model, max_tokens, cache=cache, progress=show_progress)
-    report = index.add(files)
+    report = index.add(read)
     name = model.name if model else "LSA"
     return search_index(index, query, k), index.store, f"{report} ({name})"
 

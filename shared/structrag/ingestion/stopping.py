@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from structrag.errors import StructragError
-from structrag.model_calls.failures import WHILE_ADDING
+from structrag.model_calls.failures import cause_of
 from structrag.reading.opening import shown
 from structrag.text.plurals import pluralise
 
@@ -30,7 +30,7 @@ it stopped.
         return error
     return _reworded(
         error,
-        f"{_cause(error)} This stopped the ingestion while it prepared {_named(paths)}; finished "
+        f"{cause_of(error)} This stopped the ingestion while it prepared {_named(paths)}; finished "
         "documents are saved. Fix the cause and run the same ingestion again: it continues where "
         "it stopped.",
     )
@@ -44,12 +44,8 @@ def refusal(path: str, error: StructragError) -> str:
         >>> print(refusal("a.md", ModelFailed("It raised ValueError: too long.")))
         'a.md' cannot be embedded: It raised ValueError: too long. The model accepts other texts.
     """
-    return f"{shown(Path(path))} cannot be embedded: {_cause(error)} The model accepts other texts."
-
-
-def _cause(error: StructragError) -> str:
-    """What happened, without the advice for who adds documents by hand."""
-    return str(error).removesuffix(WHILE_ADDING).rstrip()
+    place, cause = shown(Path(path)), cause_of(error)
+    return f"{place} cannot be embedded: {cause} The model accepts other texts."
 
 
 def _named(paths: Sequence[str]) -> str:

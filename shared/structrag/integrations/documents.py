@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -18,7 +17,6 @@ from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from math import inf, isnan
-from operator import ne
 from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -61,16 +59,9 @@ _KINDS = (
 _MARKS = (
     "id|number|num|no|nr|index|idx|offset|position|label|name|seconds|time|timestamp"
 )
-_TELLS_PART = re.compile(  # our own chunks have a section_id
-    rf"(?!sectionid)(?:{_KINDS}|(?!label|name|time)(?:{_MARKS})|(?:{_KINDS})(?:{_MARKS}))"
-)
-
-# What changes with a document.
-_CHANGES = re.compile(
-    "^title$|descr|summar|keyword|lang|version|^v$|^rev|date|time|modif|creat|crawl|fetch|load|size|"
-    "length|count|total|pages|hash|md5|sha|checksum|digest|etag|status|state|author|editor|score|"
-    "views|format|type|encoding|tag|label|rank|run|batch|session",
-    re.IGNORECASE,
+_TELLS_PART = re.compile(
+    rf"(?!sectionid)"  # which our own chunks have
+    rf"(?:{_KINDS}|(?!label|name|time)(?:{_MARKS})|(?:{_KINDS})(?:{_MARKS}))"
 )
 LONGEST_PLACE = 80  # characters; more is prose
 PAGE_KEYS = ("page", "page_number", "page_label")  # which page of a file a text is
@@ -252,47 +243,6 @@ def document_digest(host: HostDocument) -> str:
     return sha256(
         f"{metadata}\n{host.text}".encode("utf-8", "surrogatepass")
     ).hexdigest()[:16]
-
-
-# What came under a name: the facts and the text as digests, and whether other parts came too.
-Came = dict[str, tuple[tuple[str, str], bool]]
-
-
-def with_own_names(
-    hosts: Iterable[HostDocument], came: Came
-) -> Iterator[tuple[str, HostDocument]]:
-    """Every document with an id of its own.
-
-    A document that is there twice counts once. Different ones whose ids would be the same (parts of
-    one source that the metadata does not tell apart) have their digests in their ids. So have those
-    that come later with other texts and other facts, such as the rows of a table one by one; other
-    dates, titles and versions are those of a document that changed. An id that the caller gave
-    twice is left for the index to refuse.
-
-    Args:
-        came: What came in earlier calls; more is added.
-    """
-    different: dict[tuple[str, str], HostDocument] = {}
-    for host in hosts:
-        different.setdefault((document_name(host), document_digest(host)), host)
-    counts = Counter(name for name, _ in different)
-    for (name, digest), host in different.items():
-        if host.id:
-            yield name, host
-            continue
-        facts = {k: v for k, v in host.metadata.items() if not _CHANGES.search(str(k))}
-        now = document_digest(HostDocument("", facts)), _text_digest(host)
-        # Parts that come together have no first one.
-        alone = (now, False) if counts[name] == 1 else (("", ""), True)
-        first, is_several = came.get(name, alone)
-        is_several = is_several or counts[name] > 1 or all(map(ne, first, now))
-        is_part = counts[name] > 1 or (is_several and first != now)
-        came[name] = (first if is_several else now), is_several
-        yield (f"{name}#{digest}" if is_part else name), host
-
-
-def _text_digest(host: HostDocument) -> str:
-    return document_digest(HostDocument(host.text))
 
 
 def stable_uuid(*parts: Any) -> str:

@@ -165,6 +165,20 @@ class FileReading:
         return _of_document(document)
 
 
+class FileReader:
+    """What a host's loaders of files have in common."""
+
+    def __init__(
+        self,
+        *,
+        reader: Any = "layout",
+        isolated: bool = False,
+        password: str | None = None,
+        images_to: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
+
+
 def _of_document(document: Document) -> LoadedText:
     """A file that has become Markdown."""
     facts = {key: value for key, value in document.meta.items() if key != "source"}

@@ -58,7 +58,7 @@ def host_name(model: Any, extra: Mapping[str, Any] | None = None) -> str:
 
 def is_setting(name: str) -> bool:
     """Whether a setting of this name is not a secret, and can change a model's output."""
-    return name not in OPERATIONAL and SECRETS.isdisjoint(_words(name))
+    return name not in OPERATIONAL and SECRETS.isdisjoint(words_of(name))
 
 
 def weights_held(model: Any) -> Iterator[tuple[str, str]]:
@@ -82,10 +82,13 @@ def _object(value: Any, extra: Mapping[str, Any], depth: int) -> str:
     settings = {**_settings_of(value), **extra}
     if depth and not hasattr(type(value), "model_fields"):
         # It may hold clients, records and itself.
-        for name, part in settings.items():
-            settings[name] = part if isinstance(part, str | int | float) else _UNTOLD
-    shown = {name: settings[name] for name in SHOWN_FIELDS if name in settings}
-    shown = {name: part for name, part in shown.items() if _is_shown(part)}
+        settings = {
+            name: part if isinstance(part, str | int | float) else _UNTOLD
+            for name, part in settings.items()
+        }
+    shown = {
+        name: settings[name] for name in SHOWN_FIELDS if _is_shown(settings.get(name))
+    }
     rest = {name: part for name, part in settings.items() if name not in shown}
     text = _described(rest, depth + 1)
     parts = {name: repr(part) for name, part in shown.items()}
@@ -93,7 +96,7 @@ def _object(value: Any, extra: Mapping[str, Any], depth: int) -> str:
         parts["settings"] = digest(text)
     parts |= {name: part for name, part in weights_held(value) if part}
     listed = ", ".join(f"{name}={part}" for name, part in parts.items())
-    is_told = _UNTOLD not in text or any(name in shown for name in MODEL_FIELDS)
+    is_told = _UNTOLD not in text or not shown.keys().isdisjoint(MODEL_FIELDS)
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     return f"{kind}({listed})" + ("" if is_told else _UNTOLD)
 
@@ -127,7 +130,7 @@ def _settings_of(value: Any) -> dict[str, Any]:
 
 def _is_record(name: str, part: Any) -> bool:
     is_data = isinstance(part, str | int | float | Mapping | list)
-    return is_data and not RECORDS.isdisjoint(_words(name))
+    return is_data and not RECORDS.isdisjoint(words_of(name))
 
 
 def _is_default(field: Any, part: Any) -> bool:
@@ -151,10 +154,16 @@ def _described(value: Any, depth: int) -> str:
             if _is_told(str(name), part)
         ]
         return f"{{{', '.join(parts)}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_described(part, depth + 1) for part in value)}]"
-    if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(_described(part, depth + 1) for part in value))}}}"
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = [_described(part, depth + 1) for part in value]
+        is_ordered = isinstance(value, list | tuple)
+        return (
+            f"[{', '.join(parts)}]" if is_ordered else f"{{{', '.join(sorted(parts))}}}"
+        )
+    return _described_object(value, depth)
+
+
+def _described_object(value: Any, depth: int) -> str:
     if isinstance(value, type):
         return setting_name(value)
     if hasattr(value, "__qualname__") or isinstance(value, partial):
@@ -170,6 +179,7 @@ def _is_told(name: str, part: Any) -> bool:
     return is_setting(name) or (name not in OPERATIONAL and not may_be_secret)
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
+    """The words in the name of a field or setting, in lower case."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return set(re.split(r"[^a-z0-9]+", parted))

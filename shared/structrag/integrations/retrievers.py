@@ -19,6 +19,7 @@ from structrag.errors import (
     checked_k,
     warn_user,
 )
+from structrag.model_calls.failures import cause_of
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
 from structrag.model_calls.runner import Runner
@@ -157,8 +158,9 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
                 "not paid for twice"
             )
         raise type(error)(
-            f"{error} But {make} returned no retriever: {rest}. To keep finished documents too, "
-            f"create an empty retriever with {make}([], ...) and pass them to its {add}."
+            f"{cause_of(error)} But {make} returned no retriever: {rest}. To keep finished "
+            f"documents too, create an empty retriever with {make}([], ...) and pass them to its "
+            f"{add}."
         ) from error.__cause__ or error
 
 

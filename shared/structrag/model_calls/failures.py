@@ -11,7 +11,7 @@ from structrag.model_calls.requests import Failed
 from structrag.records import Chunk
 
 WHILE_ADDING = (
-    "Documents finished before are kept whole, and cached calls are not repeated. Fix the cause "
+    "What an index has finished is kept whole, and cached calls are not repeated. Fix the cause "
     "and call again."
 )
 
@@ -42,9 +42,14 @@ def raised_by(what: str, cure: str = WHILE_ADDING) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is named
         # A context manager would let a StopIteration that is the cause take the error's place.
         cause = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
-        raise ModelFailed(
-            f"The {what} raised {type(error).__name__}: {error}. {cure}"
-        ) from cause
+        message = str(error).removesuffix(".")
+        said = f"{type(error).__name__}{': ' if message else ''}{message}"
+        raise ModelFailed(f"The {what} raised {said}. {cure}") from cause
+
+
+def cause_of(error: StructragError) -> str:
+    """What happened, without the advice for who adds documents to an index by hand."""
+    return str(error).removesuffix(WHILE_ADDING).rstrip()
 
 
 def fallbacks_of(

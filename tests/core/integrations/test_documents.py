@@ -18,13 +18,11 @@ import pytest
 from fixture_cases import examples
 
 from structrag.integrations.documents import (
-    Came,
     HostDocument,
     is_pdf,
     json_values,
     read_document,
     stable_uuid,
-    with_own_names,
 )
 
 
@@ -33,52 +31,6 @@ def test_pdf_is_told_by_type_or_suffix(
     name: Any, media_type: Any, answer: bool
 ) -> None:
     assert is_pdf(name, media_type) is answer
-
-
-def test_parts_without_a_place_have_digests_and_equal_ones_count_once() -> None:
-    source = {"source": "a.csv"}
-    rows = [HostDocument(text, source) for text in ("one", "two", "one", "three")]
-    came: Came = {}
-    named = list(with_own_names([*rows, HostDocument("b", {"source": "b"})], came))
-    assert [host.text for _, host in named] == ["one", "two", "three", "b"]
-    names = [name for name, _ in named]
-    assert len(set(names)) == 4 and names[-1] == "b"
-    assert all(name.startswith("a.csv#") for name in names[:3])
-    # Whatever else comes with them, in this call or another.
-    assert list(with_own_names(rows[:1], came)) == named[:1]
-    assert list(with_own_names(rows[1:2], came)) == named[1:2]
-    assert list(with_own_names(rows[1:2], {})) == [("a.csv", rows[1])]
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"sku": "A{i}"},
-        {"uuid": "{i}"},
-        {"loc": {"lines": ["{i}"]}},
-        {"product_id": "{i}"},
-    ],
-)
-def test_parts_that_come_one_by_one_have_ids_of_their_own(facts: Any) -> None:
-    came: Came = {}
-    names = []
-    for i in "1231":
-        told = json.loads(json.dumps(facts).replace("{i}", i))
-        part = HostDocument(f"Text {i}.", {"source": "rows.csv", **told})
-        names += [name for name, _ in with_own_names([part], came)]
-    assert len(set(names)) == 3 and names[0] == names[3] == "rows.csv"
-
-
-def test_a_document_that_changed_keeps_its_id() -> None:
-    came: Came = {}
-    for text, facts in (
-        ("One.", {"version": 1, "reviewer": "Ann", "title": "A"}),
-        ("Two.", {"version": 2, "reviewer": "Ann", "title": "B"}),
-        ("Two.", {"version": 2, "reviewer": "Ben", "modified_at": "2024"}),
-        ("Three.", {"version": 3, "reviewer": "Ben", "size": 7}),
-    ):
-        host = HostDocument(text, {"source": "a.md", **facts})
-        assert [name for name, _ in with_own_names([host], came)] == ["a.md"]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +52,9 @@ def test_what_tells_parts_of_a_source_apart_is_in_their_ids(
     part = HostDocument(
         "text", {"source": "talk", **place, "title": None, "version": 2}
     )
-    ((name, _),) = with_own_names([part], {})
+    name = read_document(part).id
     assert name == f"talk#{next(iter(place))}={json_values(next(iter(place.values())))}"
-    ((changed, _),) = with_own_names([replace(part, text="other")], {})
-    assert changed == name
+    assert read_document(replace(part, text="other")).id == name
 
 
 def test_both_frameworks_give_one_document_one_fingerprint() -> None:

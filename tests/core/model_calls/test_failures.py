@@ -75,6 +75,23 @@ def asked(runner: Runner, request: Request, on_loop: bool) -> Any:
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TimeoutError("Timed out."), "raised TimeoutError: Timed out. Fix the cause"),
+        (TimeoutError(), "raised TimeoutError. Fix the cause"),
+    ],
+)
+def test_the_message_ends_with_one_period(error: Exception, said: str) -> None:
+    class Raising(Down):
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            raise error
+
+    with pytest.raises(ModelFailed) as failure:
+        asked(Runner(embedder=Raising()), Embed(("text",), query=True), False)
+    assert said in str(failure.value)
+
+
 @pytest.mark.timeout(20)  # on a loop it was waited for without an end
 @pytest.mark.parametrize("on_loop", [False, True])
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ _SAID = {
         "from its ratings from 0 to 10 instead."
     ),
     UNUSABLE: (
-        "The language model returns neither log-probabilities nor ratings for the two options; "
+        "The language model gave neither log-probabilities nor ratings for the two options; "
         "IDMS margins come from the similarity of the sentences instead."
     ),
 }
