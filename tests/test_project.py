@@ -145,16 +145,6 @@ def test_a_package_index_shows_the_readme_with_its_links_and_pictures() -> None:
     assert with_addresses("[a](docs/guide.md#terms)") == f"[a]({address})"
 
 
-def test_a_package_index_renders_the_readme() -> None:
-    markdown = pytest.importorskip("readme_renderer.markdown")
-    from index_readme import FILES, with_addresses
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    page = markdown.render(with_addresses(readme))
-    assert page and "<table>" in page and f'src="{FILES}' in page
-    assert not re.search(r'(?:href|src)="(?!https?:|#)', page)
-
-
 @pytest.mark.parametrize(
     "extra",
     [

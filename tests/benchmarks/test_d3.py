@@ -146,6 +146,9 @@ def test_the_command_writes_its_page(
     assert "| sections named too many | tokens | calls | of CHUNK's tokens |" in page
     paper = next(line for line in page.splitlines() if "preset paper" in line)
     assert paper.startswith("| D3-BASE, preset paper | 100.0 | 100.0 | 100.0")
+    stages = [line.split(" | ") for line in page.splitlines() if "| route |" in line]
+    default, published = (int(cells[2].replace(",", "")) for cells in stages)
+    assert published > 1.5 * default  # its summaries are longer
 
 
 def test_evidence_without_a_model_is_compared_with_plain_retrieval(

@@ -47,6 +47,17 @@ def test_every_way_of_leaving_a_view_out_has_a_row() -> None:
     assert cells[5].startswith("100.0")
 
 
+def test_the_routes_are_those_of_the_paper() -> None:
+    bodies = ("Pump pump pump water.", "Water heron heron.", "Tank oil oil pump.")
+    text = "\n\n".join(f"# {body[0]}\n\n{body}" for body in bodies)
+    document = read_text(text, id="d", format="markdown")
+    searches = mc_tables.searches(mc_tables.indexed([document]), mc_tables.RAW)
+    assert list(searches) == ["TF-IDF", "BM25"]
+    question = Question("q", "oil water", (), (("d", 0, 1),), True)
+    ranked = [chunk.path[0] for chunk in searches["TF-IDF"](question, 3, 0)]
+    assert ranked == ["T", "W", "P"]  # LSA has T, P, W
+
+
 def test_every_kind_of_chunks_has_a_row_by_each_route() -> None:
     models = Models(HashEmbedder(), None)
     table = mc_tables.kinds([dataset()], models, Sizes(count_tokens))
