@@ -11,9 +11,6 @@ from structrag import ContentAwareSplitter, read_file
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.reader import read_pdf
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 WARNING = [
     "Warning",
     "Never open the lid while the",
