@@ -30,6 +30,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit
+from benchmarks.evidence import shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import POOLED, SAMPLES, sample
@@ -152,9 +153,7 @@ def table(
 
 
 def _gap(groups: Sequence[Sequence[float]]) -> str:
-    gap = mean_of_sets(groups)
-    text = f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]"
-    return f"**{text}**" if gap.low > 0 or gap.high < 0 else text
+    return shown(mean_of_sets(groups))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.datasets import Question
-from benchmarks.evidence import KEPT, KeptTokens, Setting
+from benchmarks.evidence import KEPT, KeptTokens, Setting, shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import POOLED, sample
@@ -168,11 +168,8 @@ def table(
 
 
 def _gap(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> str:
-    gap = mean_of_sets(
-        [np.subtract(a, b).tolist() for a, b in zip(first, second, strict=True)]
-    )
-    text = f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]"
-    return f"**{text}**" if gap.low > 0 or gap.high < 0 else text
+    pairs = zip(first, second, strict=True)
+    return shown(mean_of_sets([np.subtract(a, b).tolist() for a, b in pairs]))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question, load_or_exit
-from benchmarks.evidence import KEPT, KeptTokens
+from benchmarks.evidence import KEPT, KeptTokens, shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import Interval, mean_of_sets
@@ -192,9 +192,8 @@ def table(values: Mapping[str, Mapping[str, Points]]) -> str:
 
 def _gain(found: Points, base: Points, name: str) -> str:
     gap = paired_bootstrap(found[name], base[name])
-    points = Interval(*(100 * value for value in (gap.difference, gap.low, gap.high)))
-    text = f"{points.mean:+.1f} [{points.low:+.1f}, {points.high:+.1f}]"
-    return f"**{text}**" if points.low > 0 or points.high < 0 else text
+    points = (100 * value for value in (gap.difference, gap.low, gap.high))
+    return shown(Interval(*points))
 
 
 def self_asked(

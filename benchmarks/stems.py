@@ -34,11 +34,12 @@ from benchmarks.evidence import (
     Setting,
     Unmatched,
     evidence,
+    shown,
 )
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import SAMPLES, sample
-from benchmarks.methods_tables import mean_of_sets
+from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import (
     D3Index,
@@ -154,21 +155,14 @@ def table(words: Mapping[str, Recalls], stems: Mapping[str, Recalls]) -> str:
         plain = [words[of_set][name] for of_set in words]
         stemmed = [stems[of_set][name] for of_set in words]
         gaps = [np.subtract(b, a).tolist() for a, b in zip(plain, stemmed, strict=True)]
-        gap = mean_of_sets(gaps)
         cells = [str(mean_of_sets(plain)), str(mean_of_sets(stemmed))]
-        cells.append(_shown(gap.mean, gap.low, gap.high))
+        cells.append(shown(mean_of_sets(gaps)))
         for a, b in zip(plain, stemmed, strict=True):
             one = paired_bootstrap(b, a)
-            cells.append(
-                _shown(*(100 * x for x in (one.difference, one.low, one.high)))
-            )
+            points = (100 * value for value in (one.difference, one.low, one.high))
+            cells.append(shown(Interval(*points)))
         rows.append([name, *cells])
     return markdown_table(["", "words", "stems", "difference", *words], rows, labels=1)
-
-
-def _shown(mean: float, low: float, high: float) -> str:
-    text = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return f"**{text}**" if low > 0 or high < 0 else text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

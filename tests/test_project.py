@@ -139,7 +139,17 @@ def test_a_package_index_shows_the_readme_with_its_links_and_pictures() -> None:
         assert (ROOT / target.partition("#")[0]).exists(), target
         assert f"({FILES if is_picture else PAGES}{target})" in with_addresses(readme)
     assert not LINK.search(with_addresses(readme))
+    address = "https://raw.githubusercontent.com/structrag/structrag/main/a.png"
+    assert with_addresses("![a](a.png)") == f"![a]({address})"
+    address = "https://github.com/structrag/structrag/blob/main/docs/guide.md#terms"
+    assert with_addresses("[a](docs/guide.md#terms)") == f"[a]({address})"
+
+
+def test_a_package_index_renders_the_readme() -> None:
     markdown = pytest.importorskip("readme_renderer.markdown")
+    from index_readme import FILES, with_addresses
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     page = markdown.render(with_addresses(readme))
     assert page and "<table>" in page and f'src="{FILES}' in page
     assert not re.search(r'(?:href|src)="(?!https?:|#)', page)

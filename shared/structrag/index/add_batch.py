@@ -255,6 +255,18 @@ class ReadDocument(NamedTuple):
     failures: list[Failed]  # the splitter's calls that failed
     views: ViewTexts
 
+    @property
+    def failed(self) -> int:
+        """How many views and chunks are to be made again.
+
+        Such chunks lack what a model should have given. All are made again where a call failed, and
+        none where all calls were answered. A splitter that calls models by itself says so by
+        `extras["failure"]`.
+        """
+        degraded = [chunk for chunk in self.chunks if chunk.extras.get("degraded")]
+        again = [self.failures or chunk.extras.get("failure") for chunk in degraded]
+        return self.views.failed + sum(map(bool, again))
+
 
 @dataclass(frozen=True, slots=True)
 class IndexingOptions:
@@ -292,63 +304,58 @@ def prepare_flow(
     read: list[list[ReadDocument]] = yield from gather(
         [read_flow(group, how) for how in levels.values()]
     )
-    failed = [0] * len(group)
     fallbacks: Counter[str] = Counter()
     reasons: dict[str, str] = {}
     for how, at_level in zip(levels.values(), read, strict=True):
-        for i, of_document in enumerate(at_level):
-            views = of_document.views
-            failed_here = views.failed + _to_make_again(of_document)
-            failed[i] += failed_here
-            if not failed_here and how.kept is not None:
-                how.kept.pop(group[i][0].id, None)
-            of_chunks, why = fallbacks_of(of_document.chunks, of_document.failures)
-            fallbacks += views.fallbacks + of_chunks
-            reasons = {**views.reasons, **why, **reasons}
-    chunked = [
-        {
-            name: LevelEntry(
-                tuple(_in_source(document, chunk) for chunk in at_level[i].chunks),
-                at_level[i].views.texts,
-                {},
-            )
-            for name, at_level in zip(levels, read, strict=True)
-        }
-        for i, (document, _) in enumerate(group)
+        for (document, _), one in zip(group, at_level, strict=True):
+            if not one.failed and how.kept is not None:
+                how.kept.pop(document.id, None)
+            of_chunks, why = fallbacks_of(one.chunks, one.failures)
+            fallbacks += one.views.fallbacks + of_chunks
+            reasons = {**one.views.reasons, **why, **reasons}
+    entries = [
+        _entry(document, made_from, dict(zip(levels, at_levels, strict=True)))
+        for (document, made_from), *at_levels in zip(group, *read, strict=True)
     ]
-
-    def entry(i: int) -> Entry:
-        first, *further = levels
-        one = chunked[i][first]
-        of_further = {name: chunked[i][name] for name in further}
-        return Entry(
-            *group[i], one.chunks, one.views, one.vectors, failed[i], of_further
-        )
-
-    there = unchanged_ids([entry(i) for i in range(len(group))])
-    new = [i for i, (document, _) in enumerate(group) if document.id not in there]
+    there = unchanged_ids(entries)
+    new = [i for i, entry in enumerate(entries) if entry.document.id not in there]
     vectors = yield from gather(
         [
             _vectors_flow([at_level[i] for i in new], how)
             for how, at_level in zip(levels.values(), read, strict=True)
         ]
     )
-    for name, of_level in zip(levels, vectors, strict=True):
-        for i, by_view in zip(new, of_level, strict=True):
-            chunked[i][name] = replace(chunked[i][name], vectors=by_view)
-    entries = [entry(i) for i in new]
-    return PreparedGroup(entries, fallbacks, reasons, len(group) - len(new))
+    complete = [
+        _with_vectors(entries[i], at_levels)
+        for i, *at_levels in zip(new, *vectors, strict=True)
+    ]
+    return PreparedGroup(complete, fallbacks, reasons, len(group) - len(new))
 
 
-def _to_make_again(read: ReadDocument) -> int:
-    """How many chunks are to be made again.
+def _entry(
+    document: Document, made_from: str, at_levels: Mapping[str, ReadDocument]
+) -> Entry:
+    """A document without vectors."""
+    levels = {
+        name: LevelEntry(
+            tuple(_in_source(document, chunk) for chunk in one.chunks),
+            one.views.texts,
+            {},
+        )
+        for name, one in at_levels.items()
+    }
+    first = levels.pop(next(iter(levels)))
+    failed = sum(one.failed for one in at_levels.values())
+    return Entry(document, made_from, first.chunks, first.views, {}, failed, levels)
 
-    They lack what a model should have given. All are made again where a call failed, and none where
-    all calls were answered. A splitter that calls models by itself says so by
-    `extras["failure"]`.
-    """
-    degraded = [chunk for chunk in read.chunks if chunk.extras.get("degraded")]
-    return sum(bool(read.failures or chunk.extras.get("failure")) for chunk in degraded)
+
+def _with_vectors(entry: Entry, at_levels: Sequence[dict[str, Vectors]]) -> Entry:
+    first, *further = at_levels
+    levels = {
+        name: replace(level, vectors=vectors)
+        for (name, level), vectors in zip(entry.levels.items(), further, strict=True)
+    }
+    return replace(entry, vectors=first, levels=levels)
 
 
 def read_flow(

@@ -86,7 +86,7 @@ class HostVectors:
         keys = self.keys([doc_id], store).get(doc_id)
         if keys and self.dense_store is not None:
             with raised_by(
-                _name(self.dense_store), ("The document was kept; call again.")
+                _name(self.dense_store), "The document was kept; call again."
             ):
                 self.dense_store.delete(doc_id, keys)
         self._leftovers.pop(doc_id, None)

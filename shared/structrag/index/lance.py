@@ -320,7 +320,7 @@ class LanceStore(EngineStore):
             make_vector_index(self._table, column)
 
     def _is_outgrown(self, column: str) -> bool:
-        """Whether a vector index is not of the kind for so many rows as there are now."""
+        """Whether a vector index is not of the kind for the present number of rows."""
         return has_bits(self._table, column) != wants_bits(self._table, column)
 
     def _is_in_parts(self) -> bool:

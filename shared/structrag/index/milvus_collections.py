@@ -174,8 +174,7 @@ def read_settings(database: MilvusDatabase) -> tuple[Settings, Record] | None:
 
 def write_shared(database: MilvusDatabase, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Keep arrays that belong to all documents, the number of parts last."""
-    text = packed(bytes_of_arrays(arrays))
-    pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
+    pieces = _pieces(packed(bytes_of_arrays(arrays)))
     if len(pieces) >= MOST_PARTS:
         raise InvalidParameter(
             "embedding must return shorter vectors for a store in Milvus: their axes take "
@@ -217,6 +216,10 @@ def records_of(
     records: defaultdict[str, list[Record]] = defaultdict(list)
     # Behind the head and the chunks.
     others = count(sum(row.kind == CHUNK for row in rows) + 1)
+
+    def new_id() -> int:
+        return id_of(version, next(others))
+
     for row in rows:
         place = {
             "version": version,
@@ -225,50 +228,41 @@ def records_of(
             "tags": _tags(row),
         }
         first = chunk_id(version, row_of_id(row.id))
+        parts = []
         if row.record is not None:
-            for number, part in enumerate(_parts(row)):
-                row_id = id_of(version, next(others)) if number else first
-                records[CHUNKS].append({"id": row_id, **place, **part})
+            parts = _parts(row.kind, row.chunk or "", packed(row.record))
         for name, content in row.blobs.items():
-            for part in _blob_parts(name, content):
-                row_id = id_of(version, next(others))
-                records[CHUNKS].append({"id": row_id, **place, "tags": [], **part})
+            blobs = _parts(BLOB, name, b64encode(content).decode("ascii"))
+            parts += [{**part, "tags": []} for part in blobs]
+        for number, part in enumerate(parts):
+            row_id = new_id() if number else first
+            records[CHUNKS].append({"id": row_id, **place, **part})
         for view, terms in row.terms.items():
             if terms is not None:
                 weighed = _weighed(terms, settings.bm25, averages[view])
                 records[terms_of(view)].append({"id": first, **place, **weighed})
-        row_id = id_of(version, next(others)) if row.kind == WINDOW else first
+        row_id = new_id() if row.kind == WINDOW else first
         for view, vector in row.vectors.items():
             values = np.asarray(vector, np.float32)
             records[vectors_of(view)].append({"id": row_id, **place, "vector": values})
-    if next(others) > 1 << ORDINAL_BITS:
+    n_rows = next(others)
+    if n_rows > 1 << ORDINAL_BITS:
         raise InvalidParameter(
             f"document {parse_json(rows[0].document.encode())!r} must take at most "
-            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {next(others):,}. Split the document."
+            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {n_rows:,}. Split the document."
         )
     return records
 
 
-def _parts(row: EngineRow) -> list[Record]:
-    """What is kept of a head or chunk, in strings Milvus holds."""
-    text = packed(row.record or b"")
-    pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
-    of_all = {
-        "kind": row.kind,
-        "chunk": number_of_name(row.chunk or ""),
-        "vector": [0.0, 0.0],
-    }
-    return [
-        {**of_all, "part": number, "n_parts": len(pieces), "record": piece}
-        for number, piece in enumerate(pieces)
-    ]
+def _pieces(text: str) -> list[str]:
+    """A text in strings that Milvus holds."""
+    return [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
 
 
-def _blob_parts(name: str, content: bytes) -> list[Record]:
-    """A blob in strings Milvus holds. Its name stands in place of a chunk's id."""
-    text = b64encode(content).decode("ascii")
-    pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
-    of_all = {"kind": BLOB, "chunk": number_of_name(name), "vector": [0.0, 0.0]}
+def _parts(kind: int, name: str, text: str) -> list[Record]:
+    """What is kept of a head, chunk or blob. The name is a chunk's id, or that of the blob."""
+    pieces = _pieces(text)
+    of_all = {"kind": kind, "chunk": number_of_name(name), "vector": [0.0, 0.0]}
     return [
         {**of_all, "part": number, "n_parts": len(pieces), "record": piece}
         for number, piece in enumerate(pieces)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from base64 import b64decode
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from structrag.index.milvus_state import StoreState, unpacked
 from structrag.index.snapshot import Settings
 from structrag.index.term_weights import RowCounts, number_of
 
+K = TypeVar("K", bound=Hashable)
 KEPT = 60.0  # seconds that replaced documents stay for those who still read them
 
 
@@ -155,26 +156,22 @@ class MilvusReader(EngineReader):
     def stored_rows(
         self, rows: Iterable[int], names: Sequence[str]
     ) -> dict[int, StoredRow]:
-        wanted, found = list(rows), []
+        numbers, records = list(rows), []
         columns = ["row", "kind", "chunk", "part", "record"]
-        for start in range(0, len(wanted), BATCH):
-            some = wanted[start : start + BATCH]
+        for start in range(0, len(numbers), BATCH):
+            some = numbers[start : start + BATCH]
             condition = [f"kind in {[CHUNK, BLOB]}", f"row in {some}"]
-            found += self._where(CHUNKS, condition, columns)
-        lines = _joined(row for row in found if row["kind"] == CHUNK)
-        blobs: dict[tuple[int, int], list[tuple[int, str]]] = {}
-        for row in found:
-            if row["kind"] == BLOB:
-                parts = blobs.setdefault((row["row"], row["chunk"]), [])
-                parts.append((row["part"], row["record"]))
-        contents = {
-            place: b64decode("".join(text for _, text in sorted(parts)))
-            for place, parts in blobs.items()
-        }
-        numbers = [*map(number_of_name, names)]
+            records += self._where(CHUNKS, condition, columns)
+        lines = _joined(record for record in records if record["kind"] == CHUNK)
+        digests = [*map(number_of_name, names)]
+        blobs = _texts(
+            (record for record in records if record["kind"] == BLOB),
+            lambda record: (record["row"], record["chunk"]),
+        )
         return {
             row: StoredRow(
-                parse_row(line), [contents.get((row, name), b"") for name in numbers]
+                parse_row(line),
+                [b64decode(blobs.get((row, name), "")) for name in digests],
             )
             for row, line in lines.items()
         }
@@ -279,12 +276,13 @@ class MilvusReader(EngineReader):
 
 def _joined(rows: Iterable[Any]) -> dict[int, bytes]:
     """Row -> what is kept there, whose parts are put together."""
-    parts: dict[int, list[tuple[int, str]]] = {}
-    for row in rows:
-        parts.setdefault(int(row["row"]), []).append(
-            (int(row.get("part", 0)), row["record"])
-        )
-    return {
-        row: unpacked("".join(text for _, text in sorted(pieces)))
-        for row, pieces in parts.items()
-    }
+    texts = _texts(rows, lambda row: int(row["row"]))
+    return {row: unpacked(text) for row, text in texts.items()}
+
+
+def _texts(rows: Iterable[Any], key: Callable[[Any], K]) -> dict[K, str]:
+    """The texts of rows by a key, their parts put together."""
+    parts: defaultdict[K, list[str]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: int(row["part"])):
+        parts[key(row)].append(row["record"])
+    return {place: "".join(texts) for place, texts in parts.items()}

@@ -348,21 +348,21 @@ class Reader:
         self, rows: Iterable[int], names: Sequence[str]
     ) -> dict[int, StoredRow]:
         """Those of some rows that there are, with their blobs of these names."""
-        wanted = np.array([row for row in rows if 0 <= row < len(self)], dtype=np.int64)
+        here = np.array([row for row in rows if 0 <= row < len(self)], dtype=np.int64)
         starts, owners, firsts = self._runs
-        runs = np.searchsorted(starts, wanted, "right") - 1
-        found: dict[int, StoredRow] = {}
-        for owner in np.unique(owners[runs]).tolist():
-            own = owners[runs] == owner
-            table = self._tables[owner]
-            at = (firsts - starts[:-1])[runs[own]] + wanted[own]
+        runs = np.searchsorted(starts, here, "right") - 1
+        rows_of_tables, tables = firsts[runs] + here - starts[runs], owners[runs]
+        stored: dict[int, StoredRow] = {}
+        for number in np.unique(tables).tolist():
+            table, places = self._tables[number], np.flatnonzero(tables == number)
+            at = rows_of_tables[places]
             lines = table.rows.raw_lines(at)
             blobs = [blobs_of(table, name).raw_lines(at) for name in names]
             for row, line, *of_row in zip(
-                wanted[own].tolist(), lines, *blobs, strict=True
+                here[places].tolist(), lines, *blobs, strict=True
             ):
-                found[row] = StoredRow(parse_row(line.tobytes()), of_row)
-        return {row: found[row] for row in wanted.tolist()}
+                stored[row] = StoredRow(parse_row(line.tobytes()), of_row)
+        return {row: stored[row] for row in here.tolist()}
 
     def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
         """How many rows a view has, and how many of them hold each of some terms."""

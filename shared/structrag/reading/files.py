@@ -139,36 +139,17 @@ def read_text(
         )
     meta = dict(meta or {})
     chosen = detect_format(text) if format == "auto" else format
-    registered = format_named(chosen)
-    if registered and registered.is_markup:
-        title = title or _markup_title(registered.reader(), text, _stem(meta))
-        return Document(text, id, title, chosen, meta)
-    if registered and not registered.is_text:
-        raise InvalidParameter(
-            f"format must be a text format; {format!r} is binary. Read the file with "
-            "structrag.read_file(path)."
-        )
-    if registered:
-        data = text.encode("utf-8", "surrogatepass")
-        return converted_document(
-            registered, data, "The text", id=id, title=title, meta=meta
-        )
-    if chosen != "html":
-        text, source_map, embedded = without_payloads(text)
-        layout = None if source_map is None else Layout((), (), source_map)
-        meta |= {"embedded_files": embedded} if embedded else {}
-        if chosen == "markdown":
-            return _read_markdown(text, id, title, meta, layout)
-        title = title or _stem(meta)
-        return Document(text, id, title, chosen, meta, layout)
-    from structrag.reading.html.reader import read_html
-
-    visible, page_title, layout = read_html(text, drop_navigation=drop_navigation)
-    if not title:
-        title = page_title or title_of_headings(layout.headings) or _stem(meta)
-    return Document(
-        visible, id=id, title=title, format="html", meta=meta, layout=layout
-    )
+    if registered := format_named(chosen):
+        return _read_registered(registered, text, id, title, meta)
+    if chosen == "html":
+        return _read_html(text, id, title, meta, drop_navigation)
+    text, source_map, embedded = without_payloads(text)
+    layout = None if source_map is None else Layout((), (), source_map)
+    if embedded:
+        meta["embedded_files"] = embedded
+    if chosen == "markdown":
+        return _read_markdown(text, id, title, meta, layout)
+    return Document(text, id, title or _stem(meta), chosen, meta, layout)
 
 
 class FileOptions(TypedDict, total=False):
@@ -526,6 +507,34 @@ def _read_pdf(
     from structrag.reading.pdf.document import pdf_document
 
     return pdf_document(path, reader=reader, **options)
+
+
+def _read_registered(
+    registered: Format, text: str, id: str, title: str, meta: dict[str, Any]
+) -> Document:
+    if registered.is_markup:
+        title = title or _markup_title(registered.reader(), text, _stem(meta))
+        return Document(text, id, title, registered.name, meta)
+    if not registered.is_text:
+        raise InvalidParameter(
+            f"format must be a text format; {registered.name!r} is binary. Read the file with "
+            "structrag.read_file(path)."
+        )
+    data = text.encode("utf-8", "surrogatepass")
+    return converted_document(
+        registered, data, "The text", id=id, title=title, meta=meta
+    )
+
+
+def _read_html(
+    text: str, id: str, title: str, meta: dict[str, Any], drop_navigation: bool
+) -> Document:
+    from structrag.reading.html.reader import read_html
+
+    visible, page_title, layout = read_html(text, drop_navigation=drop_navigation)
+    if not title:
+        title = page_title or title_of_headings(layout.headings) or _stem(meta)
+    return Document(visible, id, title, "html", meta, layout)
 
 
 def _read_markdown(

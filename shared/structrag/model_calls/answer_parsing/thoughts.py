@@ -49,36 +49,32 @@ def without_thoughts(prompt: str, answer: str) -> str | None:
     if _CHANNEL.match(answer):
         return _final_message(answer)
     if _BARE_CHANNEL.match(answer):
-        _, found, final = answer.rpartition(_BARE_FINAL)
-        return final.strip() if found else None
+        _, mark, final = answer.rpartition(_BARE_FINAL)
+        return final.strip() if mark else None
     may_quote = _TAG.search(prompt) is not None
-    kept: list[str] = []
+    kept: list[str] = []  # what stands in front of thoughts
     begin = looked = n_quoted = 0
-    is_open = has_thoughts = False
-    is_first = at_line_start = True  # of what is kept
+    is_open, may_open = False, True
     for tag in _TAG.finditer(answer):
+        before, looked = answer[looked : tag.start()], tag.end()
         if any(tag.groups()) and n_quoted:
             n_quoted -= 1
         elif any(tag.groups()):
             if not is_open:  # the prompt's template has opened it
-                kept, is_first = [], True
-            begin, is_open, has_thoughts, at_line_start = tag.end(), False, True, True
+                kept = []
+            begin, is_open, may_open = tag.end(), False, True
         elif not is_open:
-            before = answer[looked : tag.start()]
-            is_first = is_first and not before.strip()
-            _, line, rest = before.rpartition("\n")
-            at_line_start = (bool(line) or at_line_start) and not rest.strip()
-            if is_first or (at_line_start and not may_quote):
+            lines = [before] if may_quote else before.split("\n")
+            may_open = (may_open or len(lines) > 1) and not lines[-1].strip()
+            if may_open:
                 kept.append(answer[begin : tag.start()])
-                is_open = has_thoughts = True
+                is_open = True
             else:
-                is_first = at_line_start = False
                 n_quoted += may_quote
-        looked = tag.end()
-    if not has_thoughts:
-        return answer
     if is_open:
         return None
+    if not begin:  # there are no thoughts
+        return answer
     rest = "".join([*kept, answer[begin:]]).strip()
     wrapped = _ANSWER.fullmatch(rest)
     return wrapped[1].strip() if wrapped else rest

@@ -51,21 +51,26 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     parts = [heading_line(1, subject)] if subject else []
     parts.append("\n".join(facts))
     attached: list[str] = []
-    for part, other in _bodies(message, attached):
-        content = _content(part, name)
-        if part.get_content_type() != "text/html":
-            parts += _paragraphs(content)
-            continue
-        text, _, layout = read_html(content, drop_navigation=False)
-        plain = _content(other, name) if other is not None else ""
-        if 2 * len(text.split()) < len(plain.split()):  # the page says less
-            parts += _paragraphs(plain)
-        else:
-            parts += markdown_parts(text, _below(layout), unsure)
-    parts.append("\n".join(f"- Attached: {each}" for each in attached))
-    if any("Boundary" in type(each).__name__ for each in message.defects):
+    for part, plain in _bodies(message, attached):
+        parts += _body(part, plain, name, unsure)
+    parts.append("\n".join(f"- Attached: {file}" for file in attached))
+    if any("Boundary" in type(defect).__name__ for defect in message.defects):
         unsure.append("The message is cut off; its last part may be missing.")
     return Draft(assembled(parts), tuple(unsure), title=subject)
+
+
+def _body(
+    part: EmailMessage, plain: EmailMessage | None, name: str, unsure: list[str]
+) -> list[str]:
+    """The Markdown of a body, or of its plain alternative where the page says less."""
+    content = _content(part, name)
+    if part.get_content_type() != "text/html":
+        return _paragraphs(content)
+    text, _, layout = read_html(content, drop_navigation=False)
+    other = _content(plain, name) if plain is not None else ""
+    if 2 * len(text.split()) < len(other.split()):
+        return _paragraphs(other)
+    return markdown_parts(text, _below(layout), unsure)
 
 
 def _parsed(data: bytes, name: str) -> EmailMessage:
@@ -100,7 +105,7 @@ def _children(part: EmailMessage) -> list[EmailMessage]:
     inside = part.get_payload() if part.is_multipart() else None
     if not isinstance(inside, list):
         return []
-    return [each for each in inside if isinstance(each, EmailMessage)]
+    return [child for child in inside if isinstance(child, EmailMessage)]
 
 
 def _first_page(message: EmailMessage) -> EmailMessage | None:
@@ -125,14 +130,14 @@ def _bodies(
         kind = part.get_content_type()
         children = _children(part)
         if kind == "multipart/alternative":
-            plain = (each for each in children if each.get_content_type() == _PLAIN)
-            pages = (each for each in children if _first_page(each) is not None)
+            plain = (child for child in children if child.get_content_type() == _PLAIN)
+            pages = (child for child in children if _first_page(child) is not None)
             other = next(plain, None)
             best = next(pages, other or next(iter(children), None))
             if best is not None:
                 stack.append((best, other))
         elif part.get_content_maintype() == "multipart" and children:
-            stack += [(each, other) for each in reversed(children)]
+            stack += [(child, other) for child in reversed(children)]
         elif kind.startswith("multipart/") or (
             kind in (_PLAIN, "text/html") and not part.is_attachment()
         ):
@@ -148,7 +153,7 @@ def _attached(part: EmailMessage, kind: str) -> str:
     except (ValueError, LookupError, IndexError, AttributeError, TypeError):
         file = None
     if not file and kind == "message/rfc822":
-        file = next((_header(each, "Subject") for each in _children(part)), "")
+        file = next((_header(child, "Subject") for child in _children(part)), "")
     is_inside = "Content-Location" in part or "Content-ID" in part  # of a page
     return " ".join((file or ("" if is_inside else kind)).split())
 
@@ -166,10 +171,11 @@ def _content(part: EmailMessage, name: str) -> str:
 
 def _below(layout: Layout) -> Layout:
     """The layout with its headings below that of the subject."""
-    if not any(each.level == 1 for each in layout.headings):
+    headings = layout.headings
+    if all(heading.level > 1 for heading in headings):
         return layout
-    headings = tuple(replace(each, level=each.level + 1) for each in layout.headings)
-    return replace(layout, headings=headings)
+    below = tuple(replace(heading, level=heading.level + 1) for heading in headings)
+    return replace(layout, headings=below)
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -179,4 +185,4 @@ def _paragraphs(text: str) -> list[str]:
             paragraphs[-1].append(line.rstrip())
         elif paragraphs[-1]:
             paragraphs.append([])
-    return ["\n".join(escaped_lines(each)) for each in paragraphs]
+    return ["\n".join(escaped_lines(lines)) for lines in paragraphs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from structrag.reading.data.placed import placed_draft
@@ -38,31 +39,41 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         refuse(name, 'it is JSON without a list of "cells". Save it as a notebook.')
     facts = _dict(notebook.get("metadata"))
     language = _language(facts)
-    blocks: list[tuple[str, str]] = []
-    images = 0
-    for count, cell in enumerate(map(_dict, cells), start=1):
-        place = f"cell {count}"
-        kind = cell.get("cell_type")
-        source = _text(cell.get("source", cell.get("input"))).strip("\r\n")
-        if kind == "code":
-            if source.strip():
-                shown = language or _named(cell.get("language"))
-                blocks.append((place, fenced(source, shown)))
-            outputs = cell.get("outputs")
-            for output in map(_dict, outputs if isinstance(outputs, list) else ()):
-                text = _output(output).rstrip()
-                images += _has_image(output)
-                blocks.append((place, fenced(text) if text.strip() else ""))
-        elif kind == "markdown":
-            blocks.append((place, _closed(source)))
-        elif kind == "heading" and source.strip():  # nbformat 3
-            level = cell.get("level")
-            level = level if isinstance(level, int) else 1
-            blocks.append((place, heading_line(level, " ".join(source.split()))))
-        else:
-            blocks.append((place, "\n".join(escaped_lines(source.splitlines()))))
+    blocks = [
+        (f"cell {number}", block)
+        for number, cell in enumerate(map(_dict, cells), start=1)
+        for block in _blocks(cell, language)
+    ]
+    images = sum(
+        _has_image(output) for cell in map(_dict, cells) for output in _outputs(cell)
+    )
     uncertain = [f"{pluralise(images, 'image')} of outputs left out."] * bool(images)
     return placed_draft(blocks, tuple(uncertain), _text(facts.get("title")))
+
+
+def _blocks(cell: dict[str, Any], language: str) -> Iterator[str]:
+    """The Markdown of a cell: its source and what it printed."""
+    kind = cell.get("cell_type")
+    source = _text(cell.get("source", cell.get("input"))).strip("\r\n")
+    if kind == "code":
+        shown = language or _named(cell.get("language"))
+        yield fenced(source, shown) if source.strip() else ""
+        for output in _outputs(cell):
+            text = _printed(output).rstrip()
+            yield fenced(text) if text.strip() else ""
+    elif kind == "markdown":
+        yield _closed(source)
+    elif kind == "heading" and source.strip():  # nbformat 3
+        level = cell.get("level")
+        level = level if isinstance(level, int) else 1
+        yield heading_line(level, " ".join(source.split()))
+    else:
+        yield "\n".join(escaped_lines(source.splitlines()))
+
+
+def _outputs(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    outputs = cell.get("outputs") if cell.get("cell_type") == "code" else None
+    return list(map(_dict, outputs)) if isinstance(outputs, list) else []
 
 
 def _cells(notebook: Any) -> list[Any] | None:
@@ -70,7 +81,7 @@ def _cells(notebook: Any) -> list[Any] | None:
     sheets = _dict(notebook).get("worksheets")
     if cells is None and isinstance(sheets, list):
         lists = [_dict(sheet).get("cells") for sheet in sheets]
-        return [cell for each in lists if isinstance(each, list) for cell in each]
+        return [cell for part in lists if isinstance(part, list) for cell in part]
     return cells if isinstance(cells, list) else None
 
 
@@ -80,7 +91,7 @@ def _dict(value: Any) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return "".join(each for each in value if isinstance(each, str))
+        return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
 
 
@@ -95,9 +106,9 @@ def _named(language: Any) -> str:
     return language if is_name else ""
 
 
-def _output(output: dict[str, Any]) -> str:
+def _printed(output: dict[str, Any]) -> str:
     if isinstance(trace := output.get("traceback"), list):
-        text = "\n".join(each for each in trace if isinstance(each, str))
+        text = "\n".join(line for line in trace if isinstance(line, str))
     else:
         text = _text(_dict(output.get("data")).get("text/plain", output.get("text")))
     return _COLOUR.sub("", text)

@@ -33,51 +33,50 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     """
     lines = decoded(data, name).text.splitlines()
     head = _HEAD.fullmatch(lines[0].strip()) if lines else None
-    blocks: list[tuple[str, str]] = []
-    words: list[str] = []
-    speaker, begin, size = "", 0, 0
+    paragraphs: list[tuple[int, str, list[str]]] = []  # when, by whom, what
     last_end: float = 0
     shown: list[str] = []  # lines of the last cue
-    has_cues = False
-
-    def flush() -> None:
-        if words:
-            text = " ".join(words)
-            said = f"{speaker}: {text}" if speaker else text
-            blocks.append((_label(begin), escaped_line(said)))
-        words.clear()
-
-    for start, end, cue in _cues(lines):
-        has_cues = True
-        before, shown = shown, []
-        voice = speaker if not words or start - last_end < PAUSE else ""
-        is_named = False
-        for line in cue:
-            for place, part in enumerate(_VOICE.split(line)):
-                if place % 2:
-                    voice, is_named = " ".join(unescape(part).split()), True
-                    continue
-                text = " ".join(unescape(_TAG.sub("", part)).split())
-                if not text:
-                    continue
-                shown.append(text)
-                if text in before:
-                    continue
-                if not is_named:
-                    voice = ""
-                is_new = voice != speaker or start - last_end >= PAUSE
-                if not words or is_new or size > MOST_CHARACTERS:
-                    flush()
-                    speaker, begin, size = voice, start, 0
-                words.append(text)
-                size += len(text) + 1
-                last_end = max(last_end, end)
-        last_end = max(last_end, end)
-    flush()
-    if not has_cues:
+    cues = list(_cues(lines))
+    if not cues:
         refuse(name, "it has no cue with times (00:00:01.000 --> 00:00:02.000).")
+    for start, end, cue in cues:
+        before, shown = shown, []
+        for speaker, text in _said(cue):
+            shown.append(text)
+            if text in before:
+                continue
+            if (
+                not paragraphs
+                or speaker != paragraphs[-1][1]
+                or start - last_end >= PAUSE
+                or len(" ".join(paragraphs[-1][2])) >= MOST_CHARACTERS
+            ):
+                paragraphs.append((start, speaker, []))
+            paragraphs[-1][2].append(text)
+            last_end = max(last_end, end)
+        last_end = max(last_end, end)
+    blocks = [
+        (
+            _label(start),
+            escaped_line(f"{speaker}: {' '.join(texts)}".removeprefix(": ")),
+        )
+        for start, speaker, texts in paragraphs
+    ]
     title = (head[1] or "").strip().removeprefix("-").strip() if head else ""
     return placed_draft(blocks, title=title)
+
+
+def _said(cue: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Who says what in the lines of a cue; "" where it names nobody."""
+    speaker = ""
+    for line in cue:
+        for place, part in enumerate(_VOICE.split(line)):
+            is_name = place % 2 == 1
+            text = " ".join(unescape(part if is_name else _TAG.sub("", part)).split())
+            if is_name:
+                speaker = text
+            elif text:
+                yield speaker, text
 
 
 def _cues(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str]]]:
@@ -101,7 +100,7 @@ def _cues(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str]]]:
 
 
 def _seconds(match: re.Match[str], group: int) -> int:
-    hours, minutes, seconds = (int(match[group + each] or 0) for each in range(3))
+    hours, minutes, seconds = (int(match[group + i] or 0) for i in range(3))
     return hours * 3600 + minutes * 60 + seconds
 
 

@@ -19,6 +19,7 @@ _COLUMN_GAP = 4.0  # points between two columns
 _ALIGNED = 3.0  # points
 _MOST_WORDS = 6.0  # of a typical cell
 _LARGER = 1.2  # times the size above: a title, not the next row
+Span = tuple[float, float]  # left and right edge
 LABEL = re.compile(r"[^\w\s]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
 
 
@@ -95,7 +96,8 @@ def _is_justified(rows: Sequence[Row]) -> bool:
 def _table(rows: Sequence[Row]) -> list[list[str]] | None:
     """The cells' texts by row. None if this is no table for certain."""
     cells = [cell for row in rows for cell in row.cells]
-    ends = _column_ends(cells)
+    columns = columns_of([(cell.left, cell.right) for cell in cells], _COLUMN_GAP)
+    ends = [right for _, right in columns]
     if _full_rows(rows, len(ends)) < 0.6 * len(rows):
         return None
     table = _placed(rows, ends)
@@ -128,15 +130,15 @@ def _placed(
     return table
 
 
-def _column_ends(cells: Sequence[Line]) -> list[float]:
-    """The right edges of the columns. Cells that overlap sideways are of one column."""
-    ends: list[float] = []
-    for cell in sorted(cells, key=lambda cell: cell.left):
-        if ends and cell.left < ends[-1] + _COLUMN_GAP:
-            ends[-1] = max(ends[-1], cell.right)
+def columns_of(cells: Iterable[Span], gap: float) -> list[Span]:
+    """The columns that cells stand in; between two of these there are `gap` points or more."""
+    columns: list[Span] = []
+    for left, right in sorted(cells):
+        if columns and left < columns[-1][1] + gap:
+            columns[-1] = (columns[-1][0], max(columns[-1][1], right))
         else:
-            ends.append(cell.right)
-    return ends
+            columns.append((left, right))
+    return columns
 
 
 def _is_aligned(column: Iterable[Line | None]) -> bool:

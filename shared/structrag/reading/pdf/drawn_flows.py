@@ -1,20 +1,18 @@
-"""Texts that stand side by side, put in the order in which the file draws them."""
+"""Texts that stand side by side, in the order in which the file draws them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from statistics import median
 
 from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.pages import Line
-from structrag.reading.pdf.wrapped_tables import SENTENCE_END
+from structrag.reading.pdf.rows import SENTENCE_END
 
-_LEAST_WORDS = 4  # of a text's typical line but the last, and
-_LEAST_WIDTH = (
-    10  # times the font size, of its widest; the cells of a table are smaller
-)
+# Of a text's typical line but the last, and, times the font size, of its widest; the cells of a
+# table are smaller.
+_LEAST_WORDS, _LEAST_WIDTH = 4, 10
 _GOING_ON = 0.3  # of a flow's lines must go on from the one above
 _MOST_BOXES = 12  # on a page; more are no boxes
 _MOST_PARTS = 3  # of a box
@@ -24,39 +22,45 @@ _TITLE = 1.08  # times the size of the text
 _NARROW = 0.6  # of the width of the text beside it
 
 
-@dataclass(frozen=True, slots=True)
-class _Flow:
+def _flows(drawn: Sequence[Line]) -> list[list[Line]]:
     """Lines drawn one after the other, each right of the last or below it."""
+    flows: list[list[Line]] = []
+    for line in drawn:
+        if flows and _follows(line, flows[-1]):
+            flows[-1].append(line)
+        else:
+            flows.append([line])
+    return flows
 
-    lines: list[Line] = field(default_factory=list)
 
-    def takes(self, line: Line) -> bool:
-        last = self.lines[-1]
-        if abs(line.bottom - last.bottom) <= 0.35 * last.size:
-            return -1 <= line.left - last.right < 3 * last.size
-        left, right = _sides(self.lines[-20:])
-        is_below = 0 < line.top - last.top <= 2 * max(last.size, line.size)
-        return is_below and line.left < right and line.right > left
+def _follows(line: Line, flow: Sequence[Line]) -> bool:
+    last = flow[-1]
+    if abs(line.bottom - last.bottom) <= 0.35 * last.size:
+        return -1 <= line.left - last.right < 3 * last.size
+    left, right = _sides(flow[-20:])
+    is_below = 0 < line.top - last.top <= 2 * max(last.size, line.size)
+    return is_below and line.left < right and line.right > left
 
-    def is_text(self) -> bool:
-        """Whether it is a text or code, and more than cells of a table."""
-        if len(self.lines) > 1 and all(line.mono for line in self.lines):
-            return True
-        size = median(line.size for line in self.lines)
-        lines = [line for line in self.lines if line.size <= _LARGER * size]
-        going_on = sum(
-            not SENTENCE_END.search(a.text) and not _begins_anew(b.text)
-            for a, b in pairwise(lines)
-        )
-        words = median(len(line.text.split()) for line in lines[:-1] or lines)
-        width = max(line.right - line.left for line in lines)
-        return (
-            len(lines) > 1
-            and words >= _LEAST_WORDS
-            and width >= _LEAST_WIDTH * size
-            and going_on >= _GOING_ON * (len(lines) - 1)
-            and not any(has_leaders(line.text) for line in lines)
-        )
+
+def _is_text(flow: Sequence[Line]) -> bool:
+    """Whether it is a text or code, and more than cells of a table."""
+    if len(flow) > 1 and all(line.mono for line in flow):
+        return True
+    size = median(line.size for line in flow)
+    lines = [line for line in flow if line.size <= _LARGER * size]
+    going_on = sum(
+        not SENTENCE_END.search(above.text) and not _begins_anew(below.text)
+        for above, below in pairwise(lines)
+    )
+    words = median(len(line.text.split()) for line in lines[:-1] or lines)
+    width = max(line.right - line.left for line in lines)
+    return (
+        len(lines) > 1
+        and words >= _LEAST_WORDS
+        and width >= _LEAST_WIDTH * size
+        and going_on >= _GOING_ON * (len(lines) - 1)
+        and not any(has_leaders(line.text) for line in lines)
+    )
 
 
 def _begins_anew(text: str) -> bool:
@@ -68,43 +72,29 @@ def _sides(lines: Sequence[Line]) -> tuple[float, float]:
 
 
 def in_flows(placed: Sequence[Line]) -> list[Line]:
-    """Lines in reading order by their places, but with texts side by side one after the other, and
+    """Lines that are ordered by their places, with texts side by side one after the other, and
     boxes behind what they stand beside, where the file draws them so."""
-    if any(line.drawn < 0 for line in placed):
-        return list(placed)
     drawn = sorted(placed, key=lambda line: line.drawn)
     return _with_boxes(_parted(placed, drawn), drawn)
 
 
-def _flows(drawn: Sequence[Line]) -> list[_Flow]:
-    flows: list[_Flow] = []
-    for line in drawn:
-        if flows and flows[-1].takes(line):
-            flows[-1].lines.append(line)
-        else:
-            flows.append(_Flow([line]))
-    return flows
-
-
 def _parted(placed: Sequence[Line], drawn: Sequence[Line]) -> list[Line]:
     """The lines, with texts whose lines alternate one after the other."""
-    flows = [flow for flow in _flows(drawn) if flow.is_text()]
-    flow_of = {line: flow for flow in flows for line in flow.lines}
+    flows = [flow for flow in _flows(drawn) if _is_text(flow)]
     place = {line: i for i, line in enumerate(placed)}
     spans = sorted(
         (min(places), max(places), i)
         for i, flow in enumerate(flows)
-        if (places := [place[line] for line in flow.lines])
+        for places in [[place[line] for line in flow]]
     )
-    together: set[int] = set()
+    together: dict[Line, list[Line]] = {}
     for (_, end, i), (start, _, j) in pairwise(spans):
-        if start < end and _are_side_by_side(flows[i].lines, flows[j].lines):
-            together |= {id(flows[i]), id(flows[j])}
+        if start < end and _are_side_by_side(flows[i], flows[j]):
+            for flow in (flows[i], flows[j]):
+                together |= dict.fromkeys(flow, flow)
     parted: dict[Line, None] = {}
     for line in placed:
-        flow = flow_of.get(line)
-        whole = flow.lines if flow and id(flow) in together else [line]
-        parted.update(dict.fromkeys(whole))
+        parted |= dict.fromkeys(together.get(line, [line]))
     return list(parted)
 
 
@@ -148,10 +138,10 @@ def _with_boxes(placed: Sequence[Line], drawn: Sequence[Line]) -> list[Line]:
 
 
 def _is_box(box: Sequence[Line], placed: Sequence[Line], i: int) -> bool:
-    """Whether lines drawn before line i stand beside the text there: it goes on below them, or they
-    are narrow and begin where it does."""
+    """Whether lines that the file draws before line i stand beside the text there. The text goes on
+    below them, or they are narrow and begin where it does."""
     flows = _flows(box)
-    if len(flows) > _MOST_PARTS or not any(flow.is_text() for flow in flows):
+    if len(flows) > _MOST_PARTS or not any(map(_is_text, flows)):
         return False
     above, below = placed[i - 1], placed[i]
     same_type = abs(above.size - below.size) < 0.5 and above.bold == below.bold
@@ -174,8 +164,8 @@ def _is_box(box: Sequence[Line], placed: Sequence[Line], i: int) -> bool:
 
 
 def with_box(left: Sequence[Line], right: Sequence[Line]) -> list[Line] | None:
-    """Two columns, the narrow and short one as a box: before the title that follows below it. None
-    if it is no box, or no title follows."""
+    """Two columns as one text, with the narrow and short one, a box, before the next title below
+    it. None if it is no box, or no title follows."""
     text, box = (left, right) if len(right) < len(left) else (right, left)
     if not box or 2 * len(box) > len(text) or box[0].text[:1].islower():
         return None
@@ -194,7 +184,7 @@ def with_box(left: Sequence[Line], right: Sequence[Line]) -> list[Line] | None:
 
 
 def with_last_box(drawn: Sequence[Line]) -> list[Line]:
-    """Lines in the order of the file, with a box at the side that is drawn last in its place."""
+    """Lines in the order of the file; a box at the side that is drawn last is put in its place."""
     placed = None
     lefts = list(accumulate((line.left for line in drawn), min))
     rights = list(accumulate((line.right for line in drawn), max))

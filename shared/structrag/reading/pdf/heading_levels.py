@@ -27,7 +27,7 @@ _DATE = re.compile(
     r"(?:\d{1,2}(?:st|nd|rd|th|\.)?\s)?[^\W\d_]{3,12}\.?\s(?:\d{1,2}(?:st|nd|rd|th)?,?\s)?\d{4}"
 )
 _FAMILY = 3  # of one look: so many are no accident
-_TEXT = 60  # characters of a paragraph that is no line of a title page
+_LONG = 60  # characters; a longer row or paragraph is text, no title
 _ENDED_WORDS = 8  # of a title that ends as a sentence does
 _LETTERS_APART = 400  # blocks between two letters of one index
 
@@ -43,8 +43,14 @@ class Block(NamedTuple):
     named: int = 0  # the level that the file gives
 
     @property
-    def look(self) -> Look:
-        return style_of(self.rows, self.title).look
+    def style(self) -> Style:
+        return style_of(self.rows, self.title)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is one upright row, and no item."""
+        is_one = self.is_text and not self.is_bullet and len(self.rows) == 1
+        return is_one and self.rows[0].upright
 
 
 def levels_of_blocks(blocks: Sequence[Block], body: Body) -> list[int]:
@@ -64,7 +70,7 @@ def levels_of_blocks(blocks: Sequence[Block], body: Body) -> list[int]:
         *_index_letters(blocks, body),
         *_ended_titles(blocks, styles, body),
     ]:
-        styles[i] = style_of(blocks[i].rows, blocks[i].title)
+        styles[i] = blocks[i].style
     for i in _lines_of_title_page(blocks, styles):
         styles[i] = None
     ranks = iter(levels_of([style for style in styles if style]))
@@ -76,14 +82,14 @@ def _style(blocks: Sequence[Block], i: int, body: Body) -> Style | None:
     if not block.is_text or block.is_bullet:
         return None
     following = blocks[i + 1] if i + 1 < len(blocks) else None
-    if following and not is_large(block.look[0], body) and _is_in_table(following):
+    if following and not is_large(block.style.size, body) and _is_in_table(following):
         return None
     before_text = following is not None
     if following and following.is_text and len(following.rows) == 1:
         # A short row alone is a title of another kind, or no text.
         row = following.rows[0]
         is_title = is_numbered(row.text) and (row.italic or row.bold)
-        before_text = len(row.text) > 60 or row.text[-1] in ".:" or is_title
+        before_text = len(row.text) > _LONG or row.text[-1] in ".:" or is_title
     return heading_style(block.rows, block.title, body, before_text=before_text)
 
 
@@ -101,14 +107,14 @@ def _beyond_named(
     """Levels where the file names headings.
 
     What only looks like one is left out, unless it is clearly deeper than the named heading above
-    it: by its number, or in lesser type that several have. It is one too in the type of named ones
-    where most of that type are not named: then the file names few. The largest type above the
-    first named one is the title.
+    it: by its number, or in lesser type that several have. In the type of named ones it is a
+    heading where most of that type are not named: then the file names few. The largest type above
+    the first named heading is the title, where it is larger than that of any named one.
     """
     levels = [block.named for block in blocks]
     looks: dict[Look, Counter[int]] = defaultdict(Counter)
     for i in named:
-        looks[blocks[i].look][blocks[i].named] += 1
+        looks[blocks[i].style.look][blocks[i].named] += 1
     below = max(levels) + 1
     others = {
         i: style
@@ -119,8 +125,7 @@ def _beyond_named(
     for i, style in others.items():
         if i < named[0]:
             continue
-        above = blocks[named[bisect_right(named, i) - 1]]
-        over = style_of(above.rows, above.title)
+        over = blocks[named[bisect_right(named, i) - 1]].style
         if style.look in looks:
             if style.look != body and after[style.look] > looks[style.look].total():
                 levels[i] = looks[style.look].most_common(1)[0][0]
@@ -128,18 +133,11 @@ def _beyond_named(
             after[style.look] >= _FAMILY or style.depth > over.depth > 0
         ):
             levels[i] = below
-    if title := _title_above(others, named[0], max(size for size, *_ in looks)):
-        levels[title[0]] = 1
+    largest = max(size for size, *_ in looks)
+    above = [i for i in others if i < named[0] and others[i].size > largest]
+    if above:
+        levels[max(above, key=lambda i: (others[i].size, -i))] = 1
     return levels
-
-
-def _title_above(
-    others: dict[int, Style], first: int, largest: float
-) -> tuple[int, Style] | None:
-    """The block of the title, above the first named heading: in larger type than any of these."""
-    above = [(i, style) for i, style in others.items() if i < first]
-    title = max(above, key=lambda item: (item[1].size, -item[0]), default=None)
-    return title if title and title[1].size > largest else None
 
 
 def _numbered(blocks: Sequence[Block], styles: Sequence[Style | None]) -> Iterator[int]:
@@ -155,9 +153,7 @@ def _numbered(blocks: Sequence[Block], styles: Sequence[Style | None]) -> Iterat
         if (
             is_whole
             and styles[i] is None
-            and block.is_text
-            and len(block.rows) == 1
-            and block.rows[0].upright
+            and block.is_row
             and is_numbered(line)
             and begins_title(line)
         ):
@@ -169,12 +165,11 @@ def _index_letters(blocks: Sequence[Block], body: Body) -> Iterator[int]:
     alphabet, at least three of them."""
     families: dict[Look, list[int]] = defaultdict(list)
     for i, block in enumerate(blocks):
-        if not block.is_text or block.is_bullet or len(block.rows) != 1:
+        if not block.is_row or len(block.title) > 1 or not block.title.isupper():
             continue
-        row, text = block.rows[0], block.title
-        stands_out = row.bold > body.bold or is_large(row.size, body)
-        if len(text) == 1 and text.isupper() and row.upright and stands_out:
-            families[block.look].append(i)
+        row = block.rows[0]
+        if row.bold > body.bold or is_large(row.size, body):
+            families[block.style.look].append(i)
     for places in families.values():
         runs = [[places[0]]]
         for before, i in pairwise(places):
@@ -194,12 +189,10 @@ def _ended_titles(
     for i, block in enumerate(blocks):
         if (
             styles[i] is None
-            and block.is_text
-            and not block.is_bullet
-            and len(block.rows) == 1
+            and block.is_row
             and block.title[-1] == "."
             and len(block.title.split()) <= _ENDED_WORDS
-            and looks[block.look] >= _FAMILY
+            and looks[block.style.look] >= _FAMILY
             and begins_title(block.title)
         ):
             yield i
@@ -210,26 +203,23 @@ def _lines_of_title_page(
 ) -> Iterator[int]:
     """What looks like a heading on the first page between the title and the text, and has a look
     that no later heading has: the author, the date, the place."""
-    front: list[int] = []
+    front: dict[int, Style] = {}
     first = next((block.rows[0].page for block in blocks if block.rows), 0)
-    for i, block in enumerate(blocks):
+    for i, (block, style) in enumerate(zip(blocks, styles, strict=True)):
         if block.rows and block.rows[0].page != first:
             break
-        if styles[i]:
-            front.append(i)
-        elif len(block.title) > _TEXT and len(block.rows) > 1:
+        if style:
+            front[i] = style
+        elif len(block.title) > _LONG and len(block.rows) > 1:
             break
     if not front:
         return
-    later = {style.look for style in styles[front[-1] + 1 :] if style}
-    title = max(front, key=lambda i: (styles[i].size, -i))  # type: ignore[union-attr]
-    for i in front:
-        style, of_title = styles[i], styles[title]
-        if i == title or not style or not of_title:
-            continue
-        if _DATE.fullmatch(blocks[i].title):
+    later = {style.look for style in styles[max(front) + 1 :] if style}
+    title = max(front, key=lambda i: (front[i].size, -i))
+    for i, style in front.items():
+        is_date = _DATE.fullmatch(blocks[i].title) is not None
+        has_text = style.bold and i + 1 < len(blocks) and not styles[i + 1]
+        is_lesser = style.prominence < front[title].prominence and not style.depth
+        is_alone = i > title and style.look not in later
+        if i != title and (is_date or (is_alone and is_lesser and not has_text)):
             yield i
-        elif i > title and style.look not in later and not style.depth:
-            heads = style.bold and i + 1 < len(blocks) and not styles[i + 1]
-            if style.prominence < of_title.prominence and not heads:
-                yield i

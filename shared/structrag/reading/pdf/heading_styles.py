@@ -122,9 +122,7 @@ def _may_be_heading(first: Row, text: str) -> bool:
 
 def style_of(rows: Sequence[Row], text: str) -> Style:
     size = max(row.size for row in rows)
-    bold, italic = (
-        all(getattr(row, kind) for row in rows) for kind in ("bold", "italic")
-    )
+    bold, italic = all(row.bold for row in rows), all(row.italic for row in rows)
     run_in = rows[0].lead == len(rows[0].text)
     return Style(_half(size), bold, _depth(text), italic, run_in)
 

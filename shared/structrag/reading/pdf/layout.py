@@ -26,7 +26,15 @@ from structrag.reading.pdf.paragraphs import (
     spacing_of,
 )
 from structrag.reading.pdf.picture_places import picture_places
-from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of, with_run_in_titles
+from structrag.reading.pdf.rows import (
+    BULLETS,
+    Joiner,
+    Row,
+    row_of,
+    rows_of,
+    stands_out_beside,
+    with_run_in_titles,
+)
 from structrag.reading.pdf.running_heads import find_running_heads
 from structrag.text.plurals import pluralise
 
@@ -34,7 +42,6 @@ _SHOWN = 5  # examples in a note
 _SAME_COLUMN = (
     4.0  # points by which the columns of a table on the next page may stand elsewhere
 )
-_BULLETS = frozenset("•◦▪●■‣○□")
 _TYPEWRITTEN = 0.8  # of the text is in type of one width, which is no code then
 _PICTURE = 0.6  # of the page covered by pictures, and
 _FEW_WORDS = 20  # on it: likely a scan with a stamp
@@ -222,7 +229,7 @@ def _rows_and_tables(
 
 def _is_code(row: Row) -> bool:
     """Whether a row is in type of one width, and no item of a list."""
-    return row.mono and row.text[0] not in _BULLETS
+    return row.mono and row.text[0] not in BULLETS
 
 
 def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
@@ -275,8 +282,7 @@ def _with_side_heads(rows: Sequence[Row]) -> list[Row]:
         if (
             others
             and head.upright
-            and (head.bold, head.italic) != (text[0].bold, text[0].italic)
-            and (head.bold or head.italic)
+            and stands_out_beside(head, text[0])
             and text[0].left - head.right > row.size
             and head.right < below.left
         ):

@@ -12,7 +12,7 @@ from typing import Any
 from unicodedata import normalize
 
 from structrag.reading.pdf.pages import NamedHeading
-from structrag.reading.pdf.pieces import objects_of
+from structrag.reading.pdf.pieces import text_objects
 from structrag.reading.pdf.rows import Row, are_small_capitals
 from structrag.reading.pdf.structure_tree import (
     elements_below,
@@ -26,9 +26,8 @@ _HEADING_TAG = re.compile(r"H([1-6]?)")
 _MOST_ROWS = 5  # of one heading
 _CUT = 25  # letters of a bookmark from which on its end may be cut off
 _NEAR = 30.0  # points from the height a bookmark names, where a title may go on behind its words
-_RUN_IN_END = re.compile(
-    r"\s*[.:\u2013\u2014-]+\s*"
-)  # behind a title that text follows in its row
+# The signs behind a title that text follows in its row.
+_RUN_IN_END = re.compile(r"\s*[.:\u2013\u2014-]+\s*")
 # The number or label that stands before a title on the page, or in the bookmark alone.
 _NUMBER = re.compile(
     r"(?:chapter|section|part|appendix|annex|article|kapitel|abschnitt|teil|anhang|chapitre|partie"
@@ -74,9 +73,7 @@ def tagged_headings(raw: Any, page: Any, textpage: Any) -> list[NamedHeading]:
 def _marked_texts(raw: Any, page: Any, textpage: Any) -> dict[int, str]:
     """The text of each marked content of a page."""
     texts: defaultdict[int, str] = defaultdict(str)
-    for item in objects_of(raw, page):
-        if raw.FPDFPageObj_GetType(item) != raw.FPDF_PAGEOBJ_TEXT:
-            continue
+    for item, _ in text_objects(raw, page):
         mark = raw.FPDFPageObj_GetMarkedContentID(item)
         length = raw.FPDFTextObj_GetText(item, textpage, None, 0)
         if mark < 0 or length <= 2:
@@ -113,15 +110,11 @@ def rows_named(
                 places.append((i, end, is_cut))
         if not places:
             continue
-        if top is None:
-            first, end, is_cut = min(
-                places, key=lambda place: (place[0] < after, place[0])
-            )
-        else:
-            height = top
-            first, end, is_cut = min(
-                places, key=lambda place: abs(rows[place[0]].top - height)
-            )
+        distances = [
+            (i < after, i) if top is None else (False, abs(rows[i].top - top))
+            for i, _, _ in places
+        ]
+        first, end, is_cut = places[distances.index(min(distances))]
         while (
             is_cut
             and end < min(len(rows), first + _MOST_ROWS)
@@ -166,8 +159,8 @@ def _end_of_run_in(text: str, wanted: str) -> int:
         title = _letters(text[: sign.start()])
         if len(title) > len(wanted) + 30 or not text[sign.end() :].strip():
             return 0
-        is_title = title.endswith(wanted) and bool(wanted)
-        if is_title and _NUMBER.fullmatch(title.removesuffix(wanted)):
+        number = title.removesuffix(wanted)
+        if title.endswith(wanted) and _NUMBER.fullmatch(number):
             return sign.end()
     return 0
 

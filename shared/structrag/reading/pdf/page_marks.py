@@ -84,7 +84,7 @@ def _watermarks(pages: Sequence[Page]) -> Iterator[tuple[int, int]]:
 
 def _is_amid(line: Line, page: Page) -> bool:
     across = abs((line.left + line.right) / 2 - page.width / 2)
-    down = abs((line.top + line.bottom) / 2 - page.height / 2)
+    down = abs(line.middle - page.height / 2)
     return across < _CENTRE * page.width and down < _CENTRE * page.height
 
 

@@ -31,9 +31,13 @@ class Line:
     faint: bool = False  # light or see-through, as a watermark is
     mono: bool = False  # in type of one width, as code is
     drawn: int = -1  # its place in the order of the file; -1: not known
-    lead: int = (
-        0  # characters at its start in bold or slanted type, where the rest is in none
-    )
+    # Characters at its start in bold or slanted type, where the rest is in none.
+    lead: int = 0
+
+    @property
+    def middle(self) -> float:
+        """The height of its middle, in points from the top."""
+        return (self.top + self.bottom) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,12 @@ class Grid:
         """Row and column of the cell in which the line begins. They count from 0. None for a line
         outside."""
         x = line.left + min(2.0, (line.right - line.left) / 2)
-        y = (line.top + line.bottom) / 2
-        is_in_rows = self.rows[0] <= y < self.rows[-1]
+        is_in_rows = self.rows[0] <= line.middle < self.rows[-1]
         is_in_columns = self.columns[0] <= x < self.columns[-1]
         if not (is_in_rows and is_in_columns):
             return None
-        return bisect_right(self.rows, y) - 1, bisect_right(self.columns, x) - 1
+        row = bisect_right(self.rows, line.middle) - 1
+        return row, bisect_right(self.columns, x) - 1
 
 
 class NamedHeading(NamedTuple):

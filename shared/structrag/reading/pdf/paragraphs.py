@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from structrag.reading.numbering import roman_value
 from structrag.reading.pdf.heading_styles import has_leaders
-from structrag.reading.pdf.rows import Row, are_small_capitals
+from structrag.reading.pdf.rows import SENTENCE_END, Row, are_small_capitals
 
 _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
@@ -22,7 +22,6 @@ _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _NUMBER = re.compile(
     r"(?:(?:[^\W\d_a-z]\w{0,9}\.?|§{1,2})\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
 )
-_END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
@@ -162,7 +161,7 @@ def _is_apart(
         return False
     if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return True
-    if ended and (_look(above) != _look(row) or _END.search(above.text)):
+    if ended and (_look(above) != _look(row) or SENTENCE_END.search(above.text)):
         return True
     in_capitals = 1 < len(current.rows) < 4 and all(
         part.text.isupper() for part in current.rows
@@ -237,7 +236,7 @@ def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
     """Whether row i in other type lies inside the paragraph. A file name in small type fills a row,
     and text goes on."""
     above, row = current.rows[-1], rows[i]
-    if _END.search(above.text) or above.bold != row.bold:
+    if SENTENCE_END.search(above.text) or above.bold != row.bold:
         return False
     if not 0.75 <= row.size / above.size <= 1.34:
         return False
@@ -269,7 +268,11 @@ def _ends_early(above: Row, below: Row, edge: float) -> bool:
 def _goes_on(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
     """Whether a paragraph goes on atop a column or page."""
     above, row = rows[i - 1], rows[i]
-    if _END.search(above.text) or above.bold != row.bold or has_leaders(above.text):
+    if (
+        SENTENCE_END.search(above.text)
+        or above.bold != row.bold
+        or has_leaders(above.text)
+    ):
         return False
     if _is_first_line(rows, i) or row.text.isupper() > above.text.isupper():
         return False
@@ -320,7 +323,7 @@ def _mark(
 def _number_mark(rows: Sequence[Row], i: int, amid_text: bool) -> Mark | None:
     """The number or letter of the list item that row i begins."""
     label = _LABEL.match(rows[i].text)
-    if not label or (amid_text and not _END.search(rows[i - 1].text)):
+    if not label or (amid_text and not SENTENCE_END.search(rows[i - 1].text)):
         return None
     for kind, value in _readings(label[1]):
         if _has_neighbour(rows, i, (kind, value - 1), (kind, value + 1)):

@@ -207,7 +207,7 @@ def left_out_repeats(
     for piece in pieces:
         if piece.drawn_by is not None:
             by_object.setdefault(piece.drawn_by, []).append(piece)
-    texts = list(_text_objects(raw, page))
+    texts = list(text_objects(raw, page))
     added: list[TextPiece] = []
     for i, (item, address) in enumerate(texts):
         if address in by_object:
@@ -222,7 +222,7 @@ def left_out_repeats(
     return added
 
 
-def _text_objects(raw: Any, page: Any) -> Iterator[tuple[Any, int]]:
+def text_objects(raw: Any, page: Any) -> Iterator[tuple[Any, int]]:
     """The text objects of a page with their addresses."""
     for item in objects_of(raw, page):
         if raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_TEXT:

@@ -9,20 +9,11 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
-from structrag.reading.pdf.drawn_flows import (
-    in_flows,
-    with_box,
-    with_last_box,
-)
+from structrag.reading.pdf.drawn_flows import in_flows, with_box, with_last_box
 from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
-from structrag.reading.pdf.wrapped_tables import (
-    SENTENCE_END,
-    is_level,
-    level_rows,
-    middle_of,
-    wrapped_tables,
-)
+from structrag.reading.pdf.rows import BULLETS, SENTENCE_END, is_level, level_rows
+from structrag.reading.pdf.wrapped_tables import wrapped_tables
 
 _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
@@ -31,7 +22,6 @@ _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
 _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
 _INDENT = 2.0  # times the type's size
-_BULLETS = tuple("•‣◦▪●○■")
 _MORE = 0.03  # of the lines, that must go on better in the order of the file
 
 
@@ -61,26 +51,22 @@ def reading_order(
         return [line for item in order for line in stand_ins.get(item, [item])]
 
     ordered = with_cells(by_place)
-    if all(line.drawn >= 0 for line in upright):
-        in_file = sorted(
-            items,
-            key=lambda item: min(line.drawn for line in stand_ins.get(item, [item])),
+    if any(line.drawn < 0 for line in upright):
+        return ordered + turned, tables
+    in_file = sorted(items, key=lambda item: item.drawn)
+    as_drawn = with_cells(in_file)
+    if as_drawn != ordered and (
+        _reads_better(as_drawn, ordered)
+        # A table beside text is in another column.
+        or (
+            tables
+            and _jumps(_between_margins(in_file)) < _jumps(_between_margins(by_place))
+            and _coherence(as_drawn) >= _coherence(ordered)
         )
-        as_drawn = with_cells(in_file)
-        is_placed = as_drawn == ordered
-        if not is_placed and (
-            _reads_better(as_drawn, ordered)
-            # A table beside text is in another column.
-            or (
-                tables
-                and _jumps(_between_margins(in_file))
-                < _jumps(_between_margins(by_place))
-                and _coherence(as_drawn) >= _coherence(ordered)
-            )
-        ):
-            ordered = with_last_box(as_drawn)
-        elif not tables and not right_to_left:
-            ordered = with_last_box(ordered if is_placed else in_flows(ordered))
+    ):
+        ordered = with_last_box(as_drawn)
+    elif not tables and not right_to_left:
+        ordered = with_last_box(in_flows(ordered))
     return ordered + turned, tables
 
 
@@ -106,7 +92,7 @@ def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
 
 def _is_of_table(row: Sequence[Line]) -> bool:
     """Whether level lines may be cells: they stand apart, and are no two items."""
-    items = sum(line.text[:1] in _BULLETS for line in row)
+    items = sum(line.text[:1] in BULLETS for line in row)
     return items < 2 and any(not _is_near(*pair) for pair in pairwise(row))
 
 
@@ -116,8 +102,8 @@ def _jumps(lines: Sequence[Line]) -> int:
 
 def _between_margins(items: Sequence[Line]) -> list[Line]:
     """The items but for the highest and the lowest, a running head and a page number."""
-    ends = min(items, key=middle_of), max(items, key=middle_of)
-    return [item for item in items if item not in ends]
+    by_height = sorted(items, key=lambda item: item.middle)
+    return [item for item in items if item not in (by_height[0], by_height[-1])]
 
 
 def _is_near(above: Line, below: Line) -> bool:
@@ -154,10 +140,11 @@ def _with_stand_ins(
     for k, grid in enumerate(tables):
         left, right = grid.columns[0], grid.columns[-1]
         top, bottom = grid.rows[0], grid.rows[-1]
-        stand_in = Line(f"table {k}", 0.0, False, left, right, top, bottom)
         members[k].sort(
             key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left)
         )
+        drawn = min((line.drawn for line in members[k]), default=-1)
+        stand_in = Line(f"table {k}", 0.0, False, left, right, top, bottom, drawn=drawn)
         stand_ins[stand_in] = members[k]
         items.append(stand_in)
     return items, stand_ins
@@ -186,7 +173,7 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
     """By columns where a gutter divides the lines, else by rows."""
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
-        return inlevel_rows(lines)
+        return [line for row in level_rows(lines) for line in row]
     sides = _Sides(lines, gutter)
     across: list[Line] = []
     rest: list[Line] = []
@@ -197,10 +184,10 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
             rest.append(line)
     across.sort(key=lambda line: line.top)
     # Each of the rest stands above the first border whose middle is below its own.
-    middles = list(accumulate(map(middle_of, across), max))
+    middles = list(accumulate((line.middle for line in across), max))
     parts: list[list[Line]] = [[] for _ in range(len(across) + 1)]
     for line in rest:
-        parts[bisect_right(middles, middle_of(line))].append(line)
+        parts[bisect_right(middles, line.middle)].append(line)
     ordered: list[Line] = []
     for above, border in zip(parts, across, strict=False):
         ordered += [*_in_columns(above, gutter, depth), border]
@@ -251,11 +238,6 @@ def _by_top(lines: Sequence[Line]) -> tuple[list[Line], list[float], float]:
 
 def _centre(line: Line) -> float:
     return (line.left + line.right) / 2
-
-
-def inlevel_rows(lines: Sequence[Line]) -> list[Line]:
-    """Top to bottom, and left to right on one row."""
-    return [line for row in level_rows(lines) for line in row]
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:

@@ -26,6 +26,8 @@ _RUN_IN = re.compile(
 _RUN_IN_WORDS = 14
 _UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")
+SENTENCE_END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
+BULLETS = frozenset("•‣◦▪●○■□")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,8 @@ class Row:
     upright: bool
     italic: bool = False  # all of it
     mono: bool = False  # all of it is in type of one width
-    lead: int = (
-        0  # characters at its start in bold or slanted type, where the rest is in none
-    )
+    # Characters at its start in bold or slanted type, where the rest is in none.
+    lead: int = 0
 
     @property
     def text_left(self) -> float:
@@ -77,9 +78,34 @@ def rows_of(lines: Iterable[Line], page: int) -> Iterator[Row]:
 
 
 def _same_row(a: Line, b: Line) -> bool:
-    apart = abs(a.top + a.bottom - b.top - b.bottom) / 2
     beside = b.left >= a.right - 1 or b.right <= a.left + 1
-    return a.upright and b.upright and beside and apart <= 0.4 * max(a.size, b.size)
+    is_near = abs(a.middle - b.middle) <= 0.4 * max(a.size, b.size)
+    return a.upright and b.upright and beside and is_near
+
+
+def level_rows(lines: Iterable[Line]) -> list[list[Line]]:
+    """The lines from top to bottom by rows, each from left to right."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (line.middle, line.left)):
+        if rows and is_level(line, rows[-1][0]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.left) for row in rows]
+
+
+def is_level(line: Line, above: Line) -> bool:
+    """Whether a line stands on the row of one above it, or higher."""
+    size = max(1.0, min(line.size, above.size))
+    return line.middle - above.middle <= 0.35 * size
+
+
+def stands_out_beside(line: Line, text: Line) -> bool:
+    """Whether a line is in bold or slanted type, and the text beside it in other type."""
+    return (line.bold or line.italic) and (line.bold, line.italic) != (
+        text.bold,
+        text.italic,
+    )
 
 
 def row_of(cells: Sequence[Line], page: int) -> Row:

@@ -1,16 +1,16 @@
-"""Tables without rules whose cells hold several lines: told by the blanks between their rows."""
+"""Tables without ruled lines, whose cells hold several lines of text."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from structrag.reading.pdf.aligned_tables import LABEL
+from structrag.reading.pdf.aligned_tables import LABEL, Span, columns_of
 from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.rows import SENTENCE_END, level_rows, stands_out_beside
 
 _LEAST_ROWS = 3
 _MOST_LINES = 4  # times the columns: in the longest cells of most rows
@@ -23,19 +23,18 @@ _APART = 1.25  # times the usual distance of lines: a row of the table begins
 _FAR = 2.0  # of the font size: a wider blank ends the table
 _LEVEL = 0.15  # of the font size by which the first lines of a row may differ
 _MOST_GOING_ON = 0.2  # of the cells may go on from the cell above
-SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
-Band = list[Line]
-Columns = list[tuple[float, float]]  # left and right edges
+Band = list[Line]  # the lines of a row of cells, of one cell, or of one height
+Columns = list[Span]
 
 
 def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
-    """Where upright lines stand in rows and columns with blanks between, as grids.
+    """The grids of tables in upright lines.
 
-    Either there are blanks between its rows, or only cells behind the first column go on below.
-    Such a table has three rows or more, four if it has two columns, and a cell of several lines: in
-    a quarter of the rows, or in one where no cell is empty. The cells of a row begin at one height,
-    and sentences do not go on from cell to cell below.
+    A table has three rows or more, four if it has two columns. A quarter of its rows have a cell of
+    several lines, or at least one row where no cell is empty. The cells of a row begin at one
+    height, and sentences do not go on from a cell to the one below. Rows are parted by blanks; on a
+    page without such tables, by words in the first column, whose cells have one line.
     """
     bands = _bands(lines)
     grids: list[Grid] = []
@@ -52,37 +51,37 @@ def wrapped_tables(lines: Sequence[Line]) -> list[Grid]:
 
 
 def _hanging_tables(lines: Sequence[Line]) -> list[Grid]:
-    """Tables of single words in the first column, and no blank between rows."""
+    """Tables with a word or a few in the first column, and no blanks between rows."""
     rows = level_rows(lines)
     grids: list[Grid] = []
     start = 0
     while start < len(rows):
         end, records = _records(rows, start)
         around = [*rows[max(0, start - 1) : start], *rows[end : end + 1]]
-        if _is_hanging(records, end - start) and not _is_amid(records, around):
+        if _is_hanging(records, end - start) and not _takes_in_text(records, around):
             grids.append(_grid(records, _columns_of(records)))
         start = end
     return grids
 
 
 def _records(rows: Sequence[Band], start: int) -> tuple[int, list[Band]]:
-    """Rows of a table from `start` on, and where they end. A row without a cell in the first column
-    goes on with the one above."""
+    """Where the table that may begin at `start` ends, and its rows. A row of lines without one in
+    the first column goes on with the row above."""
     lefts = [line.left for line in rows[start]]
     records: list[Band] = [list(rows[start])]
     end = start + 1
     while end < len(rows) and len(lefts) > 1:
-        row, above = rows[end], rows[end - 1]
-        places = [
-            k
+        row, above = rows[end], rows[end - 1][0]
+        columns = [
+            column
             for line in row
-            for k, x in enumerate(lefts)
-            if abs(line.left - x) <= _ALIGNED
+            for column, left in enumerate(lefts)
+            if abs(line.left - left) <= _ALIGNED
         ]
-        step = row[0].top - above[0].top
-        if len(places) != len(row) or places == [0] or step > 2 * above[0].size:
+        is_near = row[0].top - above.top <= 2 * above.size
+        if len(columns) != len(row) or columns == [0] or not is_near:
             break
-        if places[0] == 0:
+        if columns[0] == 0:
             records.append(list(row))
         else:
             records[-1] += row
@@ -90,9 +89,9 @@ def _records(rows: Sequence[Band], start: int) -> tuple[int, list[Band]]:
     return end, records
 
 
-def _is_amid(records: Sequence[Band], around: Sequence[Band]) -> bool:
-    """Whether a column of text beside a table is taken for one of its own: it goes on above or
-    below."""
+def _takes_in_text(records: Sequence[Band], around: Sequence[Band]) -> bool:
+    """Whether one of the columns is of text beside the table: it goes on from row to row, or above
+    or below the table, in the rows `around` it."""
     columns = _columns_of(records)
     lefts = [left for left, _ in columns[1:]]
     ends = records[0][0].top, records[-1][-1].top
@@ -106,6 +105,7 @@ def _is_amid(records: Sequence[Band], around: Sequence[Band]) -> bool:
 
 
 def _is_hanging(records: Sequence[Band], rows: int) -> bool:
+    """Whether records made of so many rows of lines are a table."""
     if len(records) < _LEAST_ROWS or rows - len(records) < 2:
         return False
     firsts = [record[0] for record in records]
@@ -114,21 +114,23 @@ def _is_hanging(records: Sequence[Band], rows: int) -> bool:
         line.text[:1].isalpha() and line.text[-1] not in ".:)" for line in firsts
     )
     columns = _columns_of(records)
-    marked = len(columns) == 2 and all(
-        _is_beside([r[0]], [r[1]]) for r in records if r[1:]
+    at_side = len(columns) == 2 and all(
+        _is_beside(record[:1], record[1:]) for record in records if record[1:]
     )
     cells = (cell for record in records for cell in _cells(record, columns))
     return (
         words <= _MOST_WORDS
         and names >= 0.8 * len(firsts)
         and len(columns) == len({round(line.left / 4) for line in records[0]})
-        and not marked
+        and not at_side
         and not any(map(_is_no_cell, cells))
     )
 
 
 def _columns_of(records: Sequence[Band]) -> Columns:
-    return _columns((line.left, line.right) for record in records for line in record)
+    return columns_of(
+        ((line.left, line.right) for record in records for line in record), _COLUMN_GAP
+    )
 
 
 def _bands(lines: Sequence[Line]) -> list[Band]:
@@ -136,10 +138,9 @@ def _bands(lines: Sequence[Line]) -> list[Band]:
     pitches = _pitches(lines)
     bands: list[Band] = []
     for line in sorted(lines, key=lambda line: line.top):
-        last = bands[-1][-1] if bands else None
-        if last and line.top - last.top <= _APART * pitches.get(
-            round(last.size), 1.2 * last.size
-        ):
+        last = bands[-1][-1] if bands else line
+        pitch = pitches.get(round(last.size), 1.2 * last.size)
+        if bands and line.top - last.top <= _APART * pitch:
             bands[-1].append(line)
         else:
             bands.append([line])
@@ -147,7 +148,7 @@ def _bands(lines: Sequence[Line]) -> list[Band]:
 
 
 def _pitches(lines: Sequence[Line]) -> dict[int, float]:
-    """By size of the type, how far lines of a text stand below each other."""
+    """How far lines of a text stand below each other, by size of the type."""
     steps: defaultdict[int, list[float]] = defaultdict(list)
     by_left = sorted(lines, key=lambda line: (round(line.left), line.top))
     for above, below in pairwise(by_left):
@@ -158,8 +159,8 @@ def _pitches(lines: Sequence[Line]) -> dict[int, float]:
         ):
             steps[round(above.size)].append(step)
     return {
-        size: median(step for step in found if step <= _APART * min(found))
-        for size, found in steps.items()
+        size: median(step for step in of_size if step <= _APART * min(of_size))
+        for size, of_size in steps.items()
     }
 
 
@@ -167,23 +168,15 @@ def _end_of_table(bands: Sequence[Band], start: int) -> tuple[int, Columns]:
     """Where the rows that begin at `start` end, and their columns."""
     columns: Columns = []
     for end in range(start, len(bands)):
-        joint = _columns([*columns, *((line.left, line.right) for line in bands[end])])
-        above = bands[end - 1] if end > start else bands[end]
-        is_far = bands[end][0].top - above[-1].bottom > _FAR * above[-1].size
-        if is_far or len(joint) < 2 or not _is_row(bands[end], joint):
+        band, above = bands[end], bands[max(start, end - 1)][-1]
+        joint = columns_of(
+            [*columns, *((line.left, line.right) for line in band)], _COLUMN_GAP
+        )
+        is_far = band[0].top - above.bottom > _FAR * above.size
+        if is_far or len(joint) < 2 or not _is_row(band, joint):
             return end, columns
         columns = joint
     return len(bands), columns
-
-
-def _columns(spans: Iterable[tuple[float, float]]) -> Columns:
-    columns: Columns = []
-    for left, right in sorted(spans):
-        if columns and left < columns[-1][1] + _COLUMN_GAP:
-            columns[-1] = (columns[-1][0], max(columns[-1][1], right))
-        else:
-            columns.append((left, right))
-    return columns
 
 
 def _cells(band: Band, columns: Columns) -> list[Band]:
@@ -230,16 +223,14 @@ def _is_stack(row: Sequence[Band]) -> bool:
 
 
 def _is_beside(first: Band, second: Band) -> bool:
-    """Whether it is a number in the margin, or a title at the side of a text."""
+    """Whether the first cell is a number in the margin, or a title at the side of a text."""
     if not any(map(str.isalpha, first[0].text + first[-1].text)):
         return True
-    look, other = first[0], second[0]
-    is_marked = look.bold or look.italic
-    return is_marked and (look.bold, look.italic) != (other.bold, other.italic)
+    return stands_out_beside(first[0], second[0])
 
 
 def _is_no_cell(cell: Band) -> bool:
-    """Whether it holds a bullet, the leaders of a contents page, or a heading and text."""
+    """Whether lines are an item, of a contents page, or a heading and its text."""
     if len({line.bold for line in cell}) > 1:
         return True
     return any(LABEL.fullmatch(line.text) or has_leaders(line.text) for line in cell)
@@ -249,8 +240,8 @@ def _goes_on(rows: Sequence[Band], columns: Columns) -> bool:
     """Whether sentences go on from row to row: full lines, then a small letter."""
     transitions = going_on = 0
     for left, right in columns:
-        cells = ([line for line in row if left <= line.left <= right] for row in rows)
-        for above, below in pairwise(cell for cell in cells if cell):
+        cells = (cell for row in rows for cell in _cells(row, [(left, right)]))
+        for above, below in pairwise(cells):
             is_full = above[-1].right > right - 0.15 * (right - left)
             is_open = not SENTENCE_END.search(above[-1].text)
             transitions += 1
@@ -259,41 +250,14 @@ def _goes_on(rows: Sequence[Band], columns: Columns) -> bool:
 
 
 def _grid(rows: Sequence[Band], columns: Columns) -> Grid:
-    tops = [min(line.top for line in row) for row in rows]
-    bottoms = [max(line.bottom for line in row) for row in rows]
-    return Grid(
-        (
-            columns[0][0],
-            *((a[1] + b[0]) / 2 for a, b in pairwise(columns)),
-            columns[-1][1] + 1,
-        ),
-        (
-            tops[0],
-            *(
-                (bottom + top) / 2
-                for bottom, top in zip(bottoms, tops[1:], strict=False)
-            ),
-            bottoms[-1],
-        ),
-    )
+    heights = [
+        (min(line.top for line in row), max(line.bottom for line in row))
+        for row in rows
+    ]
+    return Grid(_rules(columns), _rules(heights))
 
 
-def level_rows(lines: Sequence[Line]) -> list[list[Line]]:
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: (middle_of(line), line.left)):
-        if rows and is_level(line, rows[-1][0]):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.left) for row in rows]
-
-
-def is_level(line: Line, above: Line) -> bool:
-    """Whether a line stands on the row of an earlier one."""
-    return middle_of(line) - middle_of(above) <= 0.35 * max(
-        1.0, min(line.size, above.size)
-    )
-
-
-def middle_of(line: Line) -> float:
-    return (line.top + line.bottom) / 2
+def _rules(spans: Sequence[Span]) -> tuple[float, ...]:
+    """Edges of a grid amid the blanks between spans, and a point behind the last."""
+    between = ((before[1] + after[0]) / 2 for before, after in pairwise(spans))
+    return spans[0][0], *between, spans[-1][1] + 1

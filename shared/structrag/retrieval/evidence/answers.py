@@ -67,6 +67,11 @@ class Part:
         return Part(self.atoms + other.atoms, self.kind, limit, is_block=False)
 
 
+def inner_cuts(block: Block) -> list[int]:
+    """Where a block may be cut inside."""
+    return [cut for cut in block.cuts if block.start < cut < block.end]
+
+
 def parts_of(text: str, block: Block, atoms: Sequence[Atom]) -> Iterator[Part]:
     """A block, or its items where a list is longer than an answer."""
     limit = WHOLE
@@ -171,7 +176,7 @@ def _indent(words: str) -> int:
 
 def _items(text: str, block: Block) -> Iterator[tuple[int, int]]:
     """The items of a list, each with what is inside it."""
-    cuts = [block.start, *(cut for cut in block.cuts if block.start < cut < block.end)]
+    cuts = [block.start, *inner_cuts(block)]
     indents = [_indent(text[cut : block.end]) for cut in cuts]
     tops = [
         cut for cut, indent in zip(cuts, indents, strict=True) if indent <= indents[0]

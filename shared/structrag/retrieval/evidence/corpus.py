@@ -16,6 +16,7 @@ from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, document
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
 from structrag.retrieval.evidence.record import (
     Record,
+    number_runs,
     section_starts,
     unpack,
     vectors_of,
@@ -97,20 +98,14 @@ class Pool:
             np.flatnonzero(np.isin(rows, [*some])[self.piece_of])
             for some in (found, usual)
         )
-        self.blocks: IntArray = self._numbered(self.atoms.blocks)
-        self.sections: IntArray = self._numbered(self.atoms.sections)
+        # Numbers of documents, made different from those of the runs before.
+        self.blocks: IntArray = number_runs(atoms.blocks, self.firsts[:-1])
+        self.sections: IntArray = number_runs(atoms.sections, self.firsts[:-1])
 
     def token_frequencies(self, ids: Iterable[int]) -> list[int]:
         """How many of the pieces that may be found hold each of some tokens."""
         held = [set((of_piece.get(TOKENS) or "").split()) for of_piece in self.texts]
         return [sum(str(number) in of_piece for of_piece in held) for number in ids]
-
-    def _numbered(self, numbers: Int32Array) -> IntArray:
-        """Numbers of documents, made different from those of the runs before."""
-        changes = np.diff(numbers, prepend=-1) != 0
-        changes[self.firsts[:-1]] = True
-        counted: IntArray = np.cumsum(changes) - 1
-        return counted
 
     def __len__(self) -> int:
         """The number of atoms."""
@@ -213,10 +208,7 @@ class Pool:
     @cached_property
     def _titled_atoms(self) -> IntArray:
         """Of each run of atoms of one section in a piece, its number at each atom."""
-        changes = np.diff(self.sections, prepend=-1) != 0
-        changes[self.piece_firsts[:-1]] = True
-        numbers: IntArray = np.cumsum(changes) - 1
-        return numbers
+        return number_runs(self.sections, self.piece_firsts[:-1])
 
     def titled(self, key: np.uint64) -> BoolArray:
         """Which atoms have a stem in the titles above them."""

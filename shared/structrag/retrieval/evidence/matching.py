@@ -181,7 +181,7 @@ def _sentences(pool: Pool, chunk: Chunk) -> Iterator[tuple[int, Span]]:
     is_there = np.array([stored.id == chunk.doc_id for stored in pool.documents])
     inside = (atoms.ends > chunk.start) & (atoms.starts < chunk.end)
     for unit in np.flatnonzero(inside & is_there[pool.run_of]).tolist():
-        start, end = int(atoms.starts[unit]), int(atoms.ends[unit])
+        start, end = atoms.span(unit, unit + 1)
         yield unit, (max(start, chunk.start), min(end, chunk.end))
 
 

@@ -53,8 +53,8 @@ class PassageReader:
         if not self._follows(unit + 1):
             return True
         if self._is_heading(unit + 1):
-            own, next_path = self._section(unit)[1], self._section(unit + 1)[1]
-            if len(next_path) <= len(own):
+            (_, path), (_, next_path) = map(self._section, (unit, unit + 1))
+            if len(next_path) <= len(path):
                 return True
         words = self._text(unit), self._text(unit + 1)
         return not self._is_heading(unit) and not leads(*words)
@@ -98,8 +98,7 @@ class PassageReader:
 
     def chunk(self, first: int, stop: int) -> Chunk:
         """The chunk of a run of atoms. Without blank lines in front and blanks behind."""
-        atoms = self.pool.atoms
-        return self._chunk(first, int(atoms.starts[first]), int(atoms.ends[stop - 1]))
+        return self._chunk(first, *self.pool.atoms.span(first, stop))
 
     def hit(self, passage: Passage, ranking: Ranking, rank: int) -> Hit:
         """A passage as a hit."""
@@ -128,8 +127,8 @@ class PassageReader:
         return self._document(unit).sections[int(self.pool.atoms.sections[unit])]
 
     def _text(self, unit: int) -> str:
-        atoms = self.pool.atoms
-        return self._document(unit).text[atoms.starts[unit] : atoms.ends[unit]]
+        span = self.pool.atoms.span(unit, unit + 1)
+        return self._document(unit).text[slice(*span)]
 
     def _follows(self, unit: int) -> bool:
         """Whether there is an atom before this one in its run."""
@@ -154,9 +153,7 @@ class PassageReader:
         return list(pairwise(dict.fromkeys([0, *stops, len(self.pool)])))
 
     def _block(self, first: int, stop: int) -> Chunk:
-        atoms = self.pool.atoms
-        start, end = int(atoms.starts[first]), int(atoms.ends[stop - 1])
-        return self._chunk(stop - 1, start, end)
+        return self._chunk(stop - 1, *self.pool.atoms.span(first, stop))
 
     def _hit(self, chunk: Chunk, unit: int, ranking: Ranking, rank: int) -> Hit:
         worth = self._worth(unit)

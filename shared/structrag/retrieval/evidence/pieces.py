@@ -76,9 +76,9 @@ def entry_of(
 def entry_of_part(
     name: str, whole: StoredDocument, rows: Sequence[StoredRow], start: int, end: int
 ) -> Entry | None:
-    """What stands between two places of a document, as a document of its own. None where an atom
-    is cut."""
-    atoms, sizes = unpack([of_row.blobs for of_row in rows])
+    """What stands between two places of a document, as a document of its own; None where an atom
+    is cut. `rows` are the pieces of `whole`."""
+    atoms, sizes = unpack([stored.blobs for stored in rows])
     first = int(np.searchsorted(atoms.ends, start, "right"))
     stop = int(np.searchsorted(atoms.starts, end, "left"))
     if first >= stop:
@@ -87,24 +87,26 @@ def entry_of_part(
     if any(whole.text[of].strip() for of in outside):
         return None
     pieces = dict(cut_pieces(part_of(atoms, sizes, first, stop), whole.encoder_spans))
-    chunks, views = [], {}
-    for number, (row, piece) in enumerate(pieces.items()):
-        chunk = rows[row].row.chunk
-        first, stop = int(piece.starts[0]), int(piece.ends[-1])
+    chunk_rows = [rows[number].row for number in pieces]
+    chunks = []
+    for number, (row, piece) in enumerate(
+        zip(chunk_rows, pieces.values(), strict=True)
+    ):
+        first, stop = piece.span(0, len(piece))
         chunks.append(
             replace(
-                chunk,
+                row.chunk,
                 id=f"{name}:{first}-{stop}",
                 doc_id=name,
                 start=first,
                 end=stop,
                 text=whole.text[first:stop],
-                extras={**chunk.extras, "piece": (number, len(pieces))},
+                extras={**row.chunk.extras, "piece": (number, len(pieces))},
             )
         )
     views = {
-        view: tuple(rows[row].row.texts[view] for row in pieces)
-        for view in rows[0].row.texts
+        view: tuple(row.texts[view] for row in chunk_rows)
+        for view in chunk_rows[0].texts
     }
     document = Document("", id=name, title=whole.title)
     return _entry(document, "", chunks, views, [*pieces.values()])
@@ -139,7 +141,7 @@ def _chunk(
 ) -> Chunk:
     """A piece with what is to be known of its document where only this is read."""
     document = outline.document
-    start, end = int(piece.starts[0]), int(piece.ends[-1])
+    start, end = piece.span(0, len(piece))
     ordinals = np.unique(piece.sections).tolist()
     sections = [outline.sections[ordinal] for ordinal in ordinals]
     extras: dict[str, Any] = {

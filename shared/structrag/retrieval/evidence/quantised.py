@@ -72,10 +72,8 @@ def fit_quantiser(vectors: Array) -> Quantiser:
     sample -= mean
     _, columns = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     # the sign of an axis is of no matter; that of its largest number is made positive
-    strongest = np.abs(columns).argmax(axis=0)
-    columns = columns * np.where(
-        columns[strongest, np.arange(len(columns))] < 0, -1.0, 1.0
-    )
+    strongest = np.abs(columns).argmax(axis=0, keepdims=True)
+    columns *= np.sign(np.take_along_axis(columns, strongest, axis=0))
     axes = columns[:, ::-1].astype(np.float32)
     if len(vectors) < _ENOUGH:
         furthest = np.float32(1 + np.linalg.norm(mean))
@@ -117,8 +115,8 @@ def _bits(turned: Array, deviations: Array, seen: Array) -> Codes:
     for bits in (2, 4):
         axes = np.flatnonzero(chosen == bits)
         chosen[axes[: len(axes) % (8 // bits)]] = 2 * bits
-    found: Codes = chosen.astype(np.uint8)
-    return found
+    whole: Codes = chosen.astype(np.uint8)
+    return whole
 
 
 def _codes(values: Array, bits: Any) -> Array:

@@ -26,6 +26,7 @@ from structrag.retrieval.evidence.quantised import (
 from structrag.retrieval.evidence.units import Units, find_units
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
+    Windows,
     middles_of,
     window_sums,
     windows,
@@ -44,7 +45,6 @@ FORMAT = 1  # of packed records
 BLOBS = ("light", "codes")  # of a row
 
 EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
-Span = tuple[int, int]
 Packed = Sequence[bytes | NDArray[np.uint8]]  # the blobs of a piece
 
 
@@ -119,7 +119,7 @@ def read_units(outline: Outline, read_options: ReadOptions) -> Record:
 
 
 def _window_stems(lengths: Int32Array, tokens: Int32Array) -> Int32Array:
-    summed = [window_sums(lengths, of) for of in windows_of_units(tokens)]
+    summed = [window_sums(lengths, of) for of in _windows(tokens)]
     return np.stack(summed, axis=1).astype(np.int32)
 
 
@@ -137,7 +137,15 @@ def section_starts(sections: NDArray[Any]) -> IntArray:
     return np.flatnonzero(np.diff(sections, prepend=-1))
 
 
-def windows_of_units(tokens: Int32Array) -> list[Any]:
+def number_runs(numbers: NDArray[Any], starts: IntArray | slice = slice(0)) -> IntArray:
+    """The runs of equal numbers counted from 0, by place. What is at `starts` begins a run too."""
+    begins = np.diff(numbers, prepend=-1) != 0
+    begins[starts] = True
+    runs: IntArray = np.cumsum(begins) - 1
+    return runs
+
+
+def _windows(tokens: Int32Array) -> list[Windows]:
     """The windows of a document's atoms over which is summed."""
     middles = middles_of(tokens)
     return [windows(middles, width) for width in SUM_WIDTHS]
@@ -215,26 +223,21 @@ def with_vectors_of_all(records: Sequence[Record], vectors: Array) -> list[Recor
 def with_sums(record: Record, sums: NDArray[Any]) -> Record:
     """The record with these sums of vectors by atom, shape (atoms, d)."""
     columns = [
-        np.linalg.norm(window_sums(sums, of), axis=1)
-        for of in windows_of_units(record.tokens)
+        np.linalg.norm(window_sums(sums, of), axis=1) for of in _windows(record.tokens)
     ]
     lengths = np.stack(columns, axis=1).astype(np.float32)
     return replace(record, sums=byte_rows(sums), lengths=lengths)
 
 
-def scales_of(record: Record, sums: Array) -> Array:
-    """By what the directions of sums, as float32, are to be multiplied."""
-    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
-    scales: Array = np.divide(
-        record.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
-    )
-    return scales
-
-
 def vectors_of(record: Record) -> Array:
     """The sums of vectors by atom, shape (atoms, d)."""
     sums = record.sums.astype(np.float32)
-    return sums * scales_of(record, sums)[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    scales = np.divide(
+        record.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
+    )
+    vectors: Array = sums * scales[:, None]
+    return vectors
 
 
 def texts_of_atoms(text: str, record: Record | Units) -> list[str]:
@@ -256,12 +259,10 @@ def cut_pieces(
     bounds = [*firsts.tolist(), len(record)]
     # Blanks before the first span belong to it.
     bounds[0] = 0
-    stems, tokens = (
-        running_totals(record.stem_sizes),
-        running_totals(record.token_sizes),
+    stems, tokens, titles = map(
+        running_totals, (record.stem_sizes, record.token_sizes, record.title_sizes)
     )
-    titles = running_totals(record.title_sizes)
-    run_of_atom = np.cumsum(np.diff(record.sections, prepend=-1) != 0) - 1
+    run_of_atom = number_runs(record.sections)
     for number, (first, stop) in enumerate(pairwise(bounds)):
         if first == stop:
             continue
@@ -286,7 +287,8 @@ def cut_pieces(
 
 
 def part_of(record: Record, sizes: IntArray, first: int, stop: int) -> Record:
-    """Some atoms of pieces, of which each has so many, as a document of their own."""
+    """Some atoms of pieces as a document of their own. `sizes` are the numbers of atoms of the
+    pieces."""
     # A section that goes over several pieces has its titles in each; one is enough.
     begins_section = np.diff(record.sections, prepend=-1) != 0
     begins_run = begins_section.copy()
@@ -297,13 +299,13 @@ def part_of(record: Record, sizes: IntArray, first: int, stop: int) -> Record:
         title_sizes=record.title_sizes[kept],
         title_keys=record.title_keys[np.repeat(kept, record.title_sizes)],
     )
-    cuts = [0, int(record.starts[first]), int(record.ends[stop - 1])]
+    cuts = [0, *record.span(first, stop)]
     part = dict(cut_pieces(record, [(cut, cut) for cut in cuts]))[1]
     blocks = part.blocks - part.blocks[0]
-    held = np.bincount(blocks, part.tokens).astype(np.int32)
+    sums = np.bincount(blocks, part.tokens).astype(np.int32)
     part = replace(
         part,
-        block_tokens=np.minimum(part.block_tokens, held[blocks]),
+        block_tokens=np.minimum(part.block_tokens, sums[blocks]),
         window_stems=_window_stems(part.stem_lengths, part.tokens),
     )
     return with_sums(part, vectors_of(part))

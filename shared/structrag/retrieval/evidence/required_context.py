@@ -11,6 +11,7 @@ from typing import NamedTuple
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block
+from structrag.retrieval.evidence.answers import inner_cuts
 from structrag.text.sentences import sentence_spans
 
 LONGEST = 400  # characters: a longer header or sentence is not repeated
@@ -103,8 +104,7 @@ def _of_list(
             splitter=read_options.sentence_splitter,
         )
         yield RequiredContext(block.start, block.end, start, end)
-    inner = [cut for cut in block.cuts if block.start < cut < block.end]
-    for start, end in pairwise([block.text_start, *inner, block.end]):
+    for start, end in pairwise([block.text_start, *inner_cuts(block), block.end]):
         line_end = text.find("\n", start, end)
         if line_end > 0 and text[start:line_end].rstrip().endswith((":", "：")):
             yield RequiredContext(line_end, end, start, line_end)

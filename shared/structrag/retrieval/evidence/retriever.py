@@ -275,12 +275,10 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def encodes_like(self, other: EvidenceRetriever) -> bool:
         """Whether two retrievers give a document the same arrays, whatever else they hold."""
         mine, its = self.config(), other.config()
-        languages = self.read_options.language, other.read_options.language
-        names = "embedding", "token_encoder"
         return (
             not hasattr(self.embedder, "fit")
-            and all(mine[name] == its[name] for name in names)
-            and languages[0] == languages[1]
+            and all(mine[name] == its[name] for name in ("embedding", "token_encoder"))
+            and self.read_options.language == other.read_options.language
         )
 
     def config(self) -> dict[str, Any]:
@@ -501,8 +499,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             Search(f"{kind}:{VIEW}", question.text, vector, ASKED, where, route)
             for kind in ("dense", "bm25")
         ]
-        found = [_best_rows(ranked_rows(reader, ranking)) for ranking in rankings]
-        return reciprocal_rank_fusion(found)[:FOUND]
+        best = [_best_rows(ranked_rows(reader, ranking)) for ranking in rankings]
+        return reciprocal_rank_fusion(best)[:FOUND]
 
     def _frequencies(
         self, reader: CorpusReader, question: Question, pool: Pool

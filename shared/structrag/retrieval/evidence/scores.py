@@ -13,7 +13,12 @@ import numpy as np
 from structrag.index.lexical import Bm25, idf
 from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
-from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
+from structrag.retrieval.evidence.windows import (
+    MAX_WIDTHS,
+    Windows,
+    weighted_maxima,
+    window_sums,
+)
 from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.arrays import (
     Array,
@@ -21,7 +26,6 @@ from structrag.text.arrays import (
     Int32Array,
     IntArray,
     evenly,
-    running_totals,
 )
 from structrag.text.stems import stem_keys
 
@@ -86,8 +90,8 @@ def frequencies_in(
     pool: Pool, question: Question, tokens: Sequence[float]
 ) -> Frequencies:
     """The frequencies in a pool that is all there is; `tokens` are those of the tokens."""
-    held = map(pool.stem_counts, stem_keys(question.stems))
-    n_holding = [len(np.unique(pool.piece_of[counts > 0])) for counts in held]
+    by_atom = map(pool.stem_counts, stem_keys(question.stems))
+    n_holding = [len(np.unique(pool.piece_of[counts > 0])) for counts in by_atom]
     return Frequencies(
         len(pool.piece_firsts) - 1,
         np.array(n_holding, dtype=float),
@@ -164,8 +168,7 @@ def _stems(
 ) -> dict[str, FloatArray]:
     """BM25 of the atoms' windows and sections, divided by their maxima. With the share of the
     question that stands in titles."""
-    windows = pool.summed
-    scores = [np.zeros(len(pool)) for _ in windows]
+    scores = [np.zeros(len(pool)) for _ in pool.summed]
     titles = np.zeros(len(pool))
     norms = [
         BM25.norm(lengths, mean)
@@ -176,13 +179,12 @@ def _stems(
     weights = idf(frequencies.n_pieces, frequencies.stems)
     for number in chosen.tolist():
         titles += weights[number] * pool.titled(keys[number])
-        held = pool.stem_counts(keys[number])
-        if not held.any():
+        counts = pool.stem_counts(keys[number])
+        if not counts.any():
             continue
-        before = running_totals(held)
         weight = times[number] * weights[number]
-        for score, of, norm in zip(scores, windows, norms, strict=True):
-            tf = (before[of.stops] - before[of.firsts]).astype(np.float64)
+        for score, of, norm in zip(scores, pool.summed, norms, strict=True):
+            tf = window_sums(counts, of)
             score += weight * tf / (tf + norm)
     *around, section = map(maxnorm, scores)
     return {
@@ -217,21 +219,18 @@ def _matched(
     queries = unit_rows(tokens[heaviest].astype(np.float32))
     needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(units), len(pool))
     matches = pool.matches(needed, queries, quantiser)
-    # Place of each needed atom.
-    at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1
-    kinds = []
-    for width in MAX_WIDTHS:
-        of = pool.windows[width].of(units)
-        kinds.append(Windows(at[of.firsts], at[of.stops - 1] + 1))
-    found = weighted_maxima(matches, weights / weights.sum(), kinds)
+    # Of atoms that are all needed.
+    windows = [
+        Windows(*(np.searchsorted(needed, places) for places in of))
+        for of in (pool.windows[width].of(units) for width in MAX_WIDTHS)
+    ]
+    means = weighted_maxima(matches, weights / weights.sum(), windows)
     scores = np.zeros(len(pool))
-    scores[units] = np.mean([minmax(one, constant=0) for one in found], axis=0)
+    scores[units] = np.mean([minmax(one, constant=0) for one in means], axis=0)
     return scores
 
 
 def _covered(of: Windows, n: int) -> IntArray:
     """The atoms that lie in any of the windows, ascending."""
-    changes = np.zeros(n + 1, dtype=np.int64)
-    np.add.at(changes, of.firsts, 1)
-    np.add.at(changes, of.stops, -1)
-    return np.flatnonzero(np.cumsum(changes[:-1]))
+    begun, ended = (np.bincount(places, minlength=n + 1) for places in of)
+    return np.flatnonzero(np.cumsum(begun - ended))

@@ -15,7 +15,13 @@ from structrag.chunks.divisions import excluded_sections
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block
-from structrag.retrieval.evidence.answers import Atom, Part, parts_of, whole_answers
+from structrag.retrieval.evidence.answers import (
+    Atom,
+    Part,
+    inner_cuts,
+    parts_of,
+    whole_answers,
+)
 from structrag.text.arrays import Int32Array
 from structrag.text.sentences import safe_cuts, sentence_spans
 
@@ -57,6 +63,10 @@ class Units:
     def __len__(self) -> int:
         """The number of atoms."""
         return len(self.starts)
+
+    def span(self, first: int, stop: int) -> Span:
+        """Where the atoms `first` to `stop - 1` of one document begin and end."""
+        return int(self.starts[first]), int(self.ends[stop - 1])
 
 
 def find_units(outline: Outline, read_options: ReadOptions) -> Units:
@@ -121,8 +131,7 @@ def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
 
 
 def _at_cuts(block: Block) -> list[Span]:
-    inner = [cut for cut in block.cuts if block.start < cut < block.end]
-    return list(pairwise([block.start, *inner, block.end]))
+    return list(pairwise([block.start, *inner_cuts(block), block.end]))
 
 
 def _joined(

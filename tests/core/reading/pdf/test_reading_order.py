@@ -16,9 +16,6 @@ from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.pdf.reading_order import reading_order
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 
 def justified(canvas: Any, lines: list[str], x: float, y: float, width: float) -> None:
     """Each line stretched to the width, by wider spaces between its words."""
@@ -234,6 +231,17 @@ def test_a_table_beside_text_is_read_where_the_file_draws_it() -> None:
     ordered = [line.text for line in reading_order(mixed, [grid])[0]]
     inner = [text for text in ordered if text not in ("Manual", "7")]
     assert inner == [line.text for line in [*left, *cells, *below]]
+
+
+def test_a_table_within_a_cell_of_a_table_is_read_with_it() -> None:
+    words = [
+        (f"{column} {row}", 60.0 + 100 * column, 60.0 + 50 * row)
+        for row in range(4)
+        for column in range(2)
+    ]
+    lines, outer = drawn(words), Grid((50, 150, 250), (50, 100, 150, 200, 250))
+    inner = Grid((50, 150, 249), (50, 100, 149))
+    assert reading_order(lines, [outer, inner])[0] == lines
 
 
 def test_columns_at_the_foot_of_text_in_one_column_are_found() -> None:

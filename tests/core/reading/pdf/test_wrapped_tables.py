@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from pdf_making import made, prose, wrapped, write
 
 from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.reader import read_pdf
-
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
+from structrag.reading.pdf.wrapped_tables import wrapped_tables
 
 
 def table(
@@ -94,3 +94,182 @@ def test_columns_of_text_whose_paragraphs_happen_to_be_level_are_no_table() -> N
                 y = write(canvas, lines[:12], x, y) - 6
 
     assert "|" not in markdown_of_pages(read_pdf(made(draw))).text
+
+
+def tables(drawing: str) -> list[list[str]]:
+    """The rows of the tables in a page drawn as text, cells parted by "|". Two spaces part cells;
+    a star makes one bold."""
+    lines = [
+        Line(
+            cell[0].replace("*", ""),
+            10,
+            "*" in cell[0],
+            50.0 + 6 * cell.start(),
+            50.0 + 6 * cell.end(),
+            50.0 + 12 * row,
+            60.0 + 12 * row,
+        )
+        for row, text in enumerate(drawing.strip("\n").split("\n"))
+        for cell in re.finditer(r"\S+(?: \S+)*", text)
+    ]
+    drawn = []
+    for grid in wrapped_tables(lines):
+        cells: dict[tuple[int, int], str] = {}
+        for line in lines:
+            if place := grid.cell(line):
+                cells[place] = f"{cells.get(place, '')} {line.text}".strip()
+        drawn.append(
+            [
+                "|".join(cells.get((row, i), "") for i in range(len(grid.columns) - 1))
+                for row in range(len(grid.rows) - 1)
+            ]
+        )
+    return drawn
+
+
+# A page, and the rows of the table in it.
+WITH_BLANKS = (
+    """
+Fault    Cause of it        Cure
+
+Noise    Air in the         Bleed the
+         pump               pump slowly
+
+Leak     Worn seal          Replace it
+""",
+    [
+        "Fault|Cause of it|Cure",
+        "Noise|Air in the pump|Bleed the pump slowly",
+        "Leak|Worn seal|Replace it",
+    ],
+)
+TWO_COLUMNS = (
+    """
+Fault    Cause of it
+
+Noise    Air in the
+         pump
+
+Leak     Worn seal
+
+Smell    Hot oil
+""",
+    ["Fault|Cause of it", "Noise|Air in the pump", "Leak|Worn seal", "Smell|Hot oil"],
+)
+WITH_EMPTY_CELLS = (
+    """
+Fault    Cause of it        Cure
+
+Noise    Air in the         Bleed the
+         pump               pump slowly
+
+Leak                        Replace
+                            the seal
+
+Smell    Hot oil            Cool it
+""",
+    [
+        "Fault|Cause of it|Cure",
+        "Noise|Air in the pump|Bleed the pump slowly",
+        "Leak||Replace the seal",
+        "Smell|Hot oil|Cool it",
+    ],
+)
+WITHOUT_BLANKS = (
+    """
+Noise    Air in the pump,
+         bleed it soon
+Leak     Worn seal
+Smell    Hot oil, cool it
+         now
+""",
+    [
+        "Noise|Air in the pump, bleed it soon",
+        "Leak|Worn seal",
+        "Smell|Hot oil, cool it now",
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    "page", [WITH_BLANKS, TWO_COLUMNS, WITH_EMPTY_CELLS, WITHOUT_BLANKS]
+)
+def test_the_rows_of_a_table(page: tuple[str, list[str]]) -> None:
+    assert tables(page[0]) == [page[1]]
+
+
+@pytest.mark.parametrize(
+    ("page", "changes"),
+    [
+        pytest.param(WITH_BLANKS, {"\n\nLeak": "\n\n\n\n\nLeak"}, id="far below"),
+        pytest.param(
+            WITH_BLANKS,
+            {
+                "Noise    Air in the": "Noise              ",
+                "\n         pump": "\n         Air ",
+            },
+            id="cells at other heights",
+        ),
+        pytest.param(WITH_BLANKS, {"Air in the": "*Air in it"}, id="a title in a cell"),
+        pytest.param(WITH_BLANKS, {"Noise": "•    "}, id="an item"),
+        pytest.param(WITH_BLANKS, {"Leak ": "2.   "}, id="a numbered item"),
+        pytest.param(WITH_BLANKS, {"Worn seal   ": "seal .... 12"}, id="leaders"),
+        pytest.param(
+            WITH_BLANKS,
+            {"Bleed the": "and bleed", "Replace it": "or replace"}
+            | {"Cure": "A cure is so"},
+            id="a sentence that goes on below",
+        ),
+        pytest.param(TWO_COLUMNS, {"\n\nSmell    Hot oil": ""}, id="three rows of two"),
+        pytest.param(
+            TWO_COLUMNS,
+            {"Fault": "11   ", "Noise": "12   ", "Leak": "13  ", "Smell": "14   "},
+            id="numbers in the margin",
+        ),
+        pytest.param(
+            TWO_COLUMNS,
+            {"Fault ": "*Fault", "Noise ": "*Noise", "Leak ": "*Leak"}
+            | {"Smell ": "*Smell"},
+            id="titles at the side",
+        ),
+        pytest.param(
+            TWO_COLUMNS,
+            {"         pump": "Hum      pump", "Air in the": "Air       "},
+            id="rows of their own",
+        ),
+        pytest.param(
+            WITH_EMPTY_CELLS, {"\n                            the seal": ""}, id="gaps"
+        ),
+        pytest.param(WITHOUT_BLANKS, {"\n         now": ""}, id="one cell goes on"),
+        pytest.param(WITHOUT_BLANKS, {"Leak     Worn": "         Worn"}, id="two rows"),
+        pytest.param(
+            WITHOUT_BLANKS,
+            {"    ": "              ", "Noise": "Noise of the old"}
+            | {"Leak ": "Leak in the old", "Smell": "Smell of the old"},
+            id="more than words",
+        ),
+        pytest.param(WITHOUT_BLANKS, {"Leak": "1.2 "}, id="numbers"),
+        pytest.param(WITHOUT_BLANKS, {"Leak ": "Leak:"}, id="names with a colon"),
+        pytest.param(
+            WITHOUT_BLANKS,
+            {"Noise ": "*Noise", "Leak ": "*Leak", "Smell ": "*Smell"},
+            id="titles at the side, without blanks",
+        ),
+        pytest.param(
+            WITHOUT_BLANKS,
+            {"\nNoise": "\n         text goes on in\nNoise"},
+            id="text that begins above",
+        ),
+        pytest.param(
+            WITHOUT_BLANKS,
+            {"now\n": "now\n\n         and text goes on\n"},
+            id="text that goes on below",
+        ),
+    ],
+)
+def test_what_is_no_table(page: tuple[str, list[str]], changes: dict[str, str]) -> None:
+    drawing = page[0]
+    for before, after in changes.items():
+        assert before in drawing
+        drawing = drawing.replace(before, after)
+    assert tables(drawing) == []
