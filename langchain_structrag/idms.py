@@ -101,8 +101,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Unpack[IDMSArguments],
     ) -> None:
-        embedding, given = taken_embedding(embedding, settings)
-        others = further_settings(IDMSTextSplitter, given, IDMSArguments)
+        embedding, rest = taken_embedding(embedding, settings)
+        others = further_settings(IDMSTextSplitter, rest, IDMSArguments)
         core_settings = take_settings(IDMSSplitter, others)
         super().__init__(
             embedding,

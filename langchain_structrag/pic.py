@@ -76,8 +76,8 @@ class PICTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Unpack[PICArguments],
     ) -> None:
-        embedding, given = taken_embedding(embedding, settings)
-        others = further_settings(PICTextSplitter, given, PICArguments)
+        embedding, rest = taken_embedding(embedding, settings)
+        others = further_settings(PICTextSplitter, rest, PICArguments)
         core_settings = take_settings(PICSplitter, others)
         super().__init__(
             embedding,

@@ -91,8 +91,8 @@ class StructureSplitter(TextSplitter):
         metadata_lists: bool = False,
         **others: Never,
     ) -> None:
-        known = signature(type(self)).parameters
-        check_arguments(type(self).__name__, others, list(known)[:-1], SPLITTER_HINTS)
+        *names, _ = signature(type(self)).parameters
+        check_arguments(type(self).__name__, others, names, SPLITTER_HINTS)
         check_at_least("chunk_size", chunk_size, 1)
         check_at_least("chunk_overlap", chunk_overlap, 0)
         if chunk_overlap and not self.OVERLAPS:

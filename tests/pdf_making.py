@@ -6,6 +6,8 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from structrag.reading.pdf.pages import Page
 
 WIDTH, HEIGHT = 595.0, 842.0
@@ -15,6 +17,9 @@ WORDS = (  # noqa: SIM905
 
 
 def made(draw: Callable[[Any], None], **options: Any) -> bytes:
+    """The file that a function draws. Without what draws and reads it the test is skipped."""
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    pytest.importorskip("reportlab")
     from reportlab.pdfgen.canvas import Canvas
 
     buffer = io.BytesIO()

@@ -258,3 +258,6 @@ def test_errors_call_the_embedding_as_the_user_did(tmp_path: Path) -> None:
     EvidenceRetriever.from_documents(documents, "lsa").save(tmp_path / "index")
     with pytest.raises(InvalidParameter, match=r"^embedding must .*got 'hash'"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(name="hash"))
+    for make in (EvidenceRetriever, MultiViewRetriever):
+        with pytest.raises(InvalidParameter, match=r"^embedding .* Pass embedding=\."):
+            make.from_documents(documents, "lsa", store=f"lancedb:{tmp_path}")

@@ -204,3 +204,8 @@ def test_errors_call_the_model_as_the_user_did() -> None:
                 make.from_documents(documents, embed_model=wrong)
         with pytest.raises(ValueError, match="embed_model must be"):
             EvidencePostprocessor(embed_model=wrong)
+    for make in (EvidenceRetriever, MultiViewRetriever):
+        with pytest.raises(
+            InvalidParameter, match=r"^embed_model .* Pass embed_model=\."
+        ):
+            make.from_documents(documents, embed_model="lsa", store="lancedb:nowhere")

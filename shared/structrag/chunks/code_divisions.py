@@ -34,8 +34,8 @@ class Code:
         document = outline.document
         is_code = document.format in SUFFIXES
         reader = reader_of_code(document.format) if is_code else None
-        found = reader.definitions(document.text) if reader else ()
-        return cls(outline, {each.start: each for each in found})
+        definitions = reader.definitions(document.text) if reader else ()
+        return cls(outline, {one.start: one for one in definitions})
 
     def __bool__(self) -> bool:
         return bool(self.definitions)
@@ -46,29 +46,33 @@ class Code:
         """Divisions cut where definitions end, and joined where a function as a whole `fits`."""
         cut = [part for division in divisions for part in self._cut(division)]
         joined: list[Division] = []
-        whole = 0  # the end of the last function that is one division
         for place, division in enumerate(cut):
-            if division.start < whole:
-                continue
-            joined.append(division)
-            for section in [] if division.is_inside else self._functions(division):
-                end = division.end
-                for other in cut[place + 1 :]:
-                    if other.start != end or end >= self._end(section):
-                        break
-                    end = other.end
-                both = replace(division, end=end, section=section)
-                if end > division.end and fits(both):
-                    joined[-1] = both
-                    whole = end
-                    break
+            if not joined or division.start >= joined[-1].end:
+                joined.append(self._whole_function(cut, place, fits) or division)
         text = self.outline.document.text
         for i, (division, below) in enumerate(pairwise(joined)):
             end = division.start + len(text[division.start : division.end].rstrip())
             shorter = replace(joined[i], end=end)
             if below.start == division.end and not fits(joined[i]) and fits(shorter):
                 joined[i : i + 2] = [shorter, replace(below, start=end)]
-        return [part for each in joined for part in self._without_lead(each, fits)]
+        return [part for one in joined for part in self._without_lead(one, fits)]
+
+    def _whole_function(
+        self, cut: Sequence[Division], place: int, fits: Callable[[Division], bool]
+    ) -> Division | None:
+        """The outermost function that begins in a division, joined from it and those below, where
+        that `fits`."""
+        division = cut[place]
+        for section in [] if division.is_inside else self._functions(division):
+            end = division.end
+            for below in cut[place + 1 :]:
+                if below.start != end or end >= self._end(section):
+                    break
+                end = below.end
+            both = replace(division, end=end, section=section)
+            if end > division.end and fits(both):
+                return both
+        return None
 
     def _without_lead(
         self, division: Division, fits: Callable[[Division], bool]
@@ -94,8 +98,12 @@ class Code:
             lambda section: section.start >= division.start,
             self._around(division.section),
         )
-        found = [(self._definition(section), section) for section in around]
-        return [section for each, section in found[::-1] if each and each.is_function]
+        outwards = [(self._definition(section), section) for section in around]
+        return [
+            section
+            for definition, section in outwards[::-1]
+            if definition and definition.is_function
+        ]
 
     def _cut(self, division: Division) -> list[Division]:
         """The parts of a division: of its own definition, then of those around it."""
@@ -122,8 +130,8 @@ class Code:
         """The signatures of the definitions around a section, its own first."""
         text = self.outline.document.text
         for around in self._around(section):
-            if found := self._definition(around):
-                yield text[found.signature : found.body_start].rstrip()
+            if definition := self._definition(around):
+                yield text[definition.signature : definition.body_start].rstrip()
 
     def blocks(self, division: Division) -> list[Block]:
         """The blocks that tile a division."""

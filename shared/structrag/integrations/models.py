@@ -178,11 +178,11 @@ def _status_of(error: Exception) -> int | None:
     response: Any = getattr(error, "response", None)
     if isinstance(response, Mapping):
         response = response.get("ResponseMetadata")
-        found = [response.get("HTTPStatusCode") if response else None]
+        codes = [response.get("HTTPStatusCode") if response else None]
     else:
-        found = [getattr(response, "status_code", None)]
-    found += [getattr(error, name, None) for name in ("status_code", "code", "status")]
-    for value in found:
+        codes = [getattr(response, "status_code", None)]
+    codes += [getattr(error, name, None) for name in ("status_code", "code", "status")]
+    for value in codes:
         if isinstance(value, str) and value.isdecimal():
             value = int(value)
         if isinstance(value, int) and 400 <= value < 600:

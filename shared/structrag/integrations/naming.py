@@ -81,11 +81,7 @@ def _object(value: Any, extra: Mapping[str, Any], depth: int) -> str:
     as a client."""
     settings = {**_settings_of(value), **extra}
     if depth and not hasattr(type(value), "model_fields"):
-        # It may hold clients, records and itself.
-        settings = {
-            name: part if isinstance(part, str | int | float) else _UNTOLD
-            for name, part in settings.items()
-        }
+        settings = _without_objects(settings)
     shown = {
         name: settings[name] for name in SHOWN_FIELDS if _is_shown(settings.get(name))
     }
@@ -99,6 +95,14 @@ def _object(value: Any, extra: Mapping[str, Any], depth: int) -> str:
     is_told = _UNTOLD not in text or not shown.keys().isdisjoint(MODEL_FIELDS)
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     return f"{kind}({listed})" + ("" if is_told else _UNTOLD)
+
+
+def _without_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without what they hold, which may be clients, records and the object itself."""
+    return {
+        name: part if isinstance(part, str | int | float) else _UNTOLD
+        for name, part in settings.items()
+    }
 
 
 def _is_shown(part: Any) -> bool:

@@ -62,11 +62,11 @@ def read_with_own_ids(
     for host in hosts:
         different.setdefault((document_name(host), document_digest(host)), host)
     counts = Counter(name for name, _ in different)
-    known = index.store.known(counts)
+    in_store = index.store.known(counts)
     for (name, digest), host in different.items():
         document = read_document(host, format=format, id=name)
         is_part = not host.id and (counts[name] > 1 or name in in_parts)
-        if not host.id and counts[name] == 1 and name in known:
+        if not host.id and counts[name] == 1 and name in in_store:
             is_part = _is_another(document, index, is_part)
         if is_part:
             in_parts.add(name)

@@ -38,7 +38,8 @@ SEPARATORS = (
 def hints_of(**others: str) -> dict[str, str]:
     """What to pass in place of the core's names, of `others` and of a host's own splitters'."""
     cut = "Omit it: text is cut at the document's own sections, blocks and sentences."
-    hints = {name: f"Pass {own}=." for name, own in {**HOST_NAMES, **others}.items()}
+    host_names = {**HOST_NAMES, **others}
+    hints = {name: f"Pass {host_name}=." for name, host_name in host_names.items()}
     return {**dict.fromkeys(SEPARATORS, cut), **hints}
 
 
@@ -55,12 +56,12 @@ def descriptions_of(splitter: type) -> dict[str, str]:
         >>> descriptions_of(FixedSplitter)["within_sections"]
         "Whether chunks end at section borders (MC's FLC-content)."
     """
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for kind in reversed(splitter.__mro__):
         attributes = cleandoc(kind.__doc__ or "").partition("\nAttributes:\n")[2]
         for names, text in _ATTRIBUTE.findall(attributes):
-            found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
-    return found
+            descriptions |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return descriptions
 
 
 def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:

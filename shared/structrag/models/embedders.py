@@ -282,12 +282,13 @@ def _prompts_of(model: Any) -> tuple[str, str]:
     """
     prompts = getattr(model, "prompts", None) or {}
     default = getattr(model, "default_prompt_name", None)
-    kinds = (("query",), ("document", "passage", "corpus", "text"))
-    found = []
-    for kind, other_kind in (kinds, kinds[::-1]):
-        names = kind if default in other_kind else (*kind, default)
-        found.append(next(filter(None, map(prompts.get, names)), ""))
-    return found[0], found[1]
+
+    def prompt(names: tuple[str, ...], others: tuple[str, ...]) -> str:
+        chosen = names if default in others else (*names, default)
+        return next(filter(None, map(prompts.get, chosen)), "")
+
+    query, document = ("query",), ("document", "passage", "corpus", "text")
+    return prompt(query, document), prompt(document, query)
 
 
 @lru_cache(maxsize=2)

@@ -94,9 +94,11 @@ def test_one_with_unsaved_changes_takes_its_data_along(
     other_index.delete("pump")  # two stores from now on
     assert other_index.document_ids == ["more"]
     assert index.document_ids == ["pump", "more"]
+    data = pickle.dumps(other_index)
     index.save(tmp_path / "index")
-    with pytest.raises(SaveFailed, match="changed by another"):
-        other_index.save(tmp_path / "index")
+    for late in (other_index, pickle.loads(data)):
+        with pytest.raises(SaveFailed, match="changed by another"):
+            late.save(tmp_path / "index")
     other_index.save(tmp_path / "other")
     assert through_pickle(other_index).document_ids == ["more"]
 

@@ -116,7 +116,7 @@ def _put_stored(
         index = index or holder
         _, doc_id, start, end = place
         lead = len(texts[number]) - (end - start)
-        if holder is not index or lead < 0:
+        if holder is not index:
             continue
         entry = index.level.part(str(number), doc_id, start, end, texts[number][lead:])
         if entry is not None:

@@ -11,9 +11,6 @@ from structrag import ContentAwareSplitter, read_file
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.reader import read_pdf
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 WARNING = [
     "Warning",
     "Never open the lid while the",
@@ -62,5 +59,11 @@ def test_a_box_at_the_side_is_in_the_section_it_stands_beside(
 
     file = tmp_path / "manual.pdf"
     file.write_bytes(made(draw))
-    chunks = ContentAwareSplitter(max_tokens=2000).split(read_file(file))
+    document = read_file(file)
+    chunks = ContentAwareSplitter(max_tokens=2000).split(document)
     assert {c.path[-1] for c in chunks if "Never open" in c.text} == {"Cleaning"}
+    text = " ".join(document.text.split())
+    assert all(
+        whole in text
+        for whole in (" ".join(WARNING[1:]), *(prose(seed, 70) for seed in (1, 2, 3)))
+    )

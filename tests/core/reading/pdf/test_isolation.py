@@ -23,9 +23,6 @@ from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.isolation import isolated_document
 from structrag.reading.processes import Isolation
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no signals")
 
 

@@ -21,9 +21,6 @@ from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import TextPiece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 
 def after(text: str, gap: float, down: float = 0, size: float = 10) -> Line:
     """A line behind "ab", which ends at 70; their feet are at one height but for `down`."""

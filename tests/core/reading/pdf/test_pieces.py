@@ -17,10 +17,6 @@ from structrag.reading.pdf.pieces import (
 )
 from structrag.reading.pdf.reader import read_pdf
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
-
 ROW = "A long row of text that stands twice on the page"
 
 

@@ -18,10 +18,6 @@ from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.reader import page_ranges, read_pdf
 from structrag.reading.sections import parse
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
-
 # Lines
 
 

@@ -16,9 +16,6 @@ from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.pdf.reading_order import reading_order
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 
 def justified(canvas: Any, lines: list[str], x: float, y: float, width: float) -> None:
     """Each line stretched to the width, by wider spaces between its words."""

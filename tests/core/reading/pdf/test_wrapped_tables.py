@@ -13,9 +13,6 @@ from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.pdf.wrapped_tables import wrapped_tables
 
-pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-pytest.importorskip("reportlab")
-
 
 def table(
     canvas: Any,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from doubles import HashTokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag import EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.evidence.shortening import Shortener
+from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
 from structrag.text.tokens import count_tokens
 
 SENTENCES = [
@@ -54,3 +56,70 @@ def test_a_row_is_read_with_its_header() -> None:
         )
         assert "| part 41 | 287 pieces |" in texts[1][best.start : best.end]
         assert best.context == shown
+
+
+PUMP = " ".join(f"Pump {i} moves water to tank {i}." for i in range(40))
+SEAL = " ".join(
+    f"Seal {i} is made of {'steel' if i % 9 else 'rubber'}." for i in range(20)
+)
+STORED = f"# Pumps\n\n{PUMP}\n\n{PUMP}\n\n# Seals\n\n{SEAL}\n"
+
+
+def shortened(
+    text: str, language: str = "english"
+) -> tuple[list[Slice], list[Slice], list[str]]:
+    """Slices of a text that ends with one of an index, those without the index, and what is
+    encoded where there is one."""
+    encoder = HashTokens()
+    options = {"token_encoder": encoder, "max_tokens": 120}
+    document = read_text(STORED, id="d", format="markdown")
+    index = EvidenceRetriever.from_documents([document], language=language, **options)
+    tail = text.removeprefix("Found:\n\n")
+    start = STORED.find(tail) if tail in STORED else 9
+    place = Place(index.handle, "d", start, start + len(tail))
+    shortener = Shortener(**options)
+    encoder.passes.clear()
+    with_index = shortener.shorten([text], "Which seal is made of rubber?", [place])
+    encoded = [one for texts in encoder.passes for one in texts if "Which" not in one]
+    return (
+        with_index,
+        shortener.shorten([text], "Which seal is made of rubber?"),
+        encoded,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STORED,
+        f"Found:\n\n{SEAL}",
+        SEAL[: SEAL.index("Seal 15")].strip(),
+        STORED[STORED.index("Pump 30") : STORED.index("Seal 9")].strip(),
+    ],
+    ids=["all", "behind more", "part of a block", "parts of sections"],
+)
+def test_stored_texts_are_not_encoded_again_and_give_the_same(text: str) -> None:
+    stored, anew, encoded = shortened(text)
+    assert not encoded
+    assert stored and all(text[one.start : one.end] in STORED for one in stored)
+    spans, expected = ([(s.start, s.end) for s in of] for of in (stored, anew))
+    assert spans == expected
+    # Not the same where headings above are stored.
+    assert [s.score for s in stored] == pytest.approx([s.score for s in anew], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (SEAL, "german"),
+        (STORED[STORED.index("Pump 3 ") + 5 : STORED.index("Seal 9")], "english"),
+        (STORED[: STORED.index("Seal 9") + 12], "english"),
+        (SEAL.replace("rubber", "RUBBER"), "english"),
+    ],
+    ids=["another language", "begins amid one", "ends amid one", "another text"],
+)
+def test_what_is_not_stored_as_it_is_is_encoded(text: str, language: str) -> None:
+    stored, anew, encoded = shortened(text, language)
+    assert encoded
+    assert [(s.start, s.end) for s in stored] == [(s.start, s.end) for s in anew]
+    assert [s.score for s in stored] == pytest.approx([s.score for s in anew], abs=0.01)
