@@ -22,7 +22,7 @@ from structrag.records import Document
 # A word in the name of a fact that changes with a document. Whole words: an "account" is no count.
 _CHANGES = re.compile(
     r"(?:access|crawl|creat|descr|edit|fetch|keyword|lang|lastmod|load|modif|moddate|revis|summar|"
-    r"updat|version)\w*|(?:author|count|date|hash|label|length|score|size|tag|time|total|type)s?|"
+    r"update|version)\w*|(?:author|count|date|hash|label|length|score|size|tag|time|total|type)s?|"
     r"batch|checksum|datetime|digest|encoding|etag|filesize|filetype|format|md5|mtime|pages|"
     r"producer|rank|rev|run|session|sha\d*|state|status|timestamp|views"
 )
