@@ -29,13 +29,13 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, Question, load_or_exit
 from benchmarks.evidence import shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import POOLED, SAMPLES, sample
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, Question, load_or_exit
 from langchain_structrag import ContentAwareTextSplitter, StructragEmbeddings
 from structrag import __version__
 from structrag.evaluation import SpanMeasure, recall_at_budget

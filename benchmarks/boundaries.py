@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import load_or_exit
 from benchmarks.freshness import save
 from benchmarks.methods_peers import Splitting
 from benchmarks.methods_systems import Models, splitters
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import load_or_exit
 from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
 from structrag.evaluation import baseline_segmentations, boundary_f1, pk, window_diff

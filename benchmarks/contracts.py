@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.datasets import DataMissing, data_root
 from benchmarks.freshness import save
+from benchmarks.question_sets import DataMissing, data_root
 from structrag import ContentAwareSplitter, Document, __version__
 
 RESULTS = Path(__file__).resolve().parent / "results" / "contracts.md"

@@ -45,10 +45,10 @@ from benchmarks.d3_systems import (
     run_all,
     self_ask,
 )
-from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line
 from benchmarks.quality import CACHE, CUAD_DOCUMENTS, SETS, chosen_embedder, sampled
+from benchmarks.question_sets import Dataset, load_or_exit, visible
 from structrag import __version__
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import LanguageModel

@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.d3_oracle import gold_chunks
 from benchmarks.d3_systems import document_of
-from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
     evidence_f1,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.datasets import Dataset, Question
+from benchmarks.question_sets import Dataset, Question
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.evidence import short_forms

@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.d3_evidence import Measured, difference
 from benchmarks.d3_systems import document_of
-from benchmarks.datasets import Dataset, Question, load_or_exit, visible
 from benchmarks.freshness import stamped
 from benchmarks.machine import machine_line
 from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, Question, load_or_exit, visible
 from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.retrieval.d3.routing import SearchedPart

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.d3_baselines import BASELINES
 from benchmarks.d3_scores import Outcome
-from benchmarks.datasets import Question
+from benchmarks.question_sets import Question
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
 from structrag.model_calls.runner import Runner

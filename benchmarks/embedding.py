@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import load_or_exit
 from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
+from benchmarks.question_sets import load_or_exit
 from structrag import ContentAwareSplitter, SentenceTransformerEmbedder
 from structrag.models.bundled import minilm_path
 

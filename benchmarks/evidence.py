@@ -30,14 +30,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import hiqa_boards, quality
-from benchmarks.datasets import Dataset, load_or_exit, visible
-from benchmarks.datasets import Question as Asked
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import BUDGETS, POOLED, SAMPLES, Sample, remembered, sample
 from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.placing import placed
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, load_or_exit, visible
+from benchmarks.question_sets import Question as Asked
 from structrag import (
     EvidenceRetriever,
     FixedSplitter,

@@ -25,13 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, Question, load_or_exit
 from benchmarks.evidence import KEPT, KeptTokens
 from benchmarks.freshness import save
 from benchmarks.hiqa_chroma import COLUMNS, PUBLISHED, K
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, Question, load_or_exit
 from structrag import (
     EvidenceRetriever,
     FixedSplitter,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import hiqa_boards, quality
-from benchmarks.datasets import Dataset, load_or_exit, visible
+from benchmarks.question_sets import Dataset, load_or_exit, visible
 from structrag import EvidenceRetriever
 from structrag.index.engine_rows import CHUNK, first_id, key_of
 from structrag.index.entries import Entry, StoredRow, Vectors

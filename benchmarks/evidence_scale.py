@@ -28,15 +28,12 @@ from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# In the place of this folder, whose datasets.py a library would take for another package.
-sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
 import structrag.retrieval.evidence.retriever as retriever_module
 import structrag.retrieval.evidence.store as store_module
-from benchmarks.datasets import Dataset
 from benchmarks.evidence_pieces import (
     KEPT,
     KeptQuestions,
@@ -49,6 +46,7 @@ from benchmarks.freshness import RESULTS, save
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset
 from structrag import EvidenceRetriever, __version__
 from structrag.evaluation import SpanMeasure, span_recall
 from structrag.evaluation.measure import spans_of

@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, load_or_exit, visible
 from structrag import EvidenceRetriever, FixedSplitter, __version__
 from structrag.model_calls.requests import TokenVectors
 from structrag.records import Document

@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import Question
 from benchmarks.evidence import KEPT, KeptTokens, Setting, shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
@@ -34,6 +33,7 @@ from benchmarks.methods import POOLED, sample
 from benchmarks.methods_systems import BOTH, Indexed, Models, d3, hiqa, multiview, own
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Question
 from structrag import EvidenceRetriever, FixedSplitter, __version__
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter

@@ -22,9 +22,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import hiqa_boards, hiqa_chroma, hiqa_pooled, hiqa_speed, quality
-from benchmarks.datasets import DataMissing
 from benchmarks.hiqa_peers import PACKAGES
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.question_sets import DataMissing
 from benchmarks.speed_tables import Table, render, save_part
 from structrag.model_calls.cache import Cache
 

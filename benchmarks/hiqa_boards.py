@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks import hiqa_peers
-from benchmarks.datasets import Dataset, load
 from benchmarks.hiqa_scores import (
     Points,
     Search,
@@ -22,6 +21,7 @@ from benchmarks.hiqa_scores import (
     relevant_ids,
 )
 from benchmarks.machine import corpus_line
+from benchmarks.question_sets import Dataset, load
 from benchmarks.speed_tables import Table
 from structrag.chunks.hiqa.splitter import METADATA, HiQASplitter
 from structrag.index.index import Index

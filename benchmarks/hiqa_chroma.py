@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import hiqa_peers
-from benchmarks.datasets import Dataset, load
 from benchmarks.hiqa_scores import (
     Search,
     Sizes,
@@ -21,6 +20,7 @@ from benchmarks.hiqa_scores import (
     recall_points,
 )
 from benchmarks.machine import corpus_line
+from benchmarks.question_sets import Dataset, load
 from benchmarks.speed_tables import Table
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.evaluation import SpanMeasure, chroma_scores, precision_omega, spans_of

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks import hiqa_peers, quality
-from benchmarks.datasets import Dataset, load, visible
 from benchmarks.hiqa_scores import (
     Points,
     Search,
@@ -21,6 +20,7 @@ from benchmarks.hiqa_scores import (
     recall_points,
 )
 from benchmarks.machine import corpus_line
+from benchmarks.question_sets import Dataset, load, visible
 from benchmarks.speed_tables import Table
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation import SpanMeasure

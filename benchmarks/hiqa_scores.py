@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets import Dataset, Question
+from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
     log_rank_index,

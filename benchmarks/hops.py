@@ -26,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, Question, load_or_exit
 from benchmarks.evidence import KEPT, KeptTokens, shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, Question, load_or_exit
 from benchmarks.real_llm import chosen_model
 from structrag import (
     EvidenceRetriever,

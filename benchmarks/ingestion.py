@@ -37,9 +37,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks import ingestion_models
-from benchmarks.datasets import NAMES, DataMissing, data_root, load
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.question_sets import NAMES, DataMissing, data_root, load
 from structrag import (
     ContentAwareSplitter,
     Index,

@@ -19,7 +19,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, Question, load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.hiqa_scores import Sizes
 from benchmarks.mc_raptor import Tree, build
@@ -27,6 +26,7 @@ from benchmarks.methods_systems import Models
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_scores import TOP, gold_questions
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, Question, load_or_exit, visible
 from structrag import (
     ContentAwareSplitter,
     FixedSplitter,

@@ -30,12 +30,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import hiqa_boards, quality
-from benchmarks.datasets import Dataset, load, load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.hiqa_scores import Sizes, read_questions
 from benchmarks.machine import machine_line
 from benchmarks.methods_systems import Models, System, systems
 from benchmarks.methods_tables import page
+from benchmarks.question_sets import Dataset, load, load_or_exit, visible
 from structrag import __version__
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.model_calls.cache import Cache

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.datasets import Dataset, static_vectors
 from benchmarks.methods_peers import SIZE, SMALL, Peer, Splitting, by_size, each_text
+from benchmarks.question_sets import Dataset, static_vectors
 from benchmarks.splitters_systems import peers as semantic_peers
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.enriching.enricher import IDMSEnricher

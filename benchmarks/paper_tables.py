@@ -34,7 +34,6 @@ from nltk import edit_distance
 
 from benchmarks import quality
 from benchmarks.d3_evidence import F1, OWN, RECALL, difference, evidence_scores
-from benchmarks.datasets import Dataset, load, load_or_exit
 from benchmarks.e5_model import e5
 from benchmarks.freshness import stamped
 from benchmarks.hiqa_boards import sample as boards_sample
@@ -45,6 +44,7 @@ from benchmarks.methods_peers import Peer, Splitting, each_text
 from benchmarks.methods_systems import BOTH, DENSE, Models, given, reading
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, load, load_or_exit
 from benchmarks.real_llm import chosen_model
 from benchmarks.splitting_choices import SentenceMeans, sentence_means
 from structrag import (

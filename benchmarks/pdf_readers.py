@@ -40,9 +40,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from markdown_it import MarkdownIt
 
-from benchmarks.datasets import data_root
 from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
+from benchmarks.question_sets import data_root
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from benchmarks.datasets import load_or_exit
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.question_sets import load_or_exit
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.models.bundled import minilm_path
 from structrag.models.transformers_margin import TransformersMargin

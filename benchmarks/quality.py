@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.quality_scores import differences, gold_questions, score
 from benchmarks.quality_systems import systems
 from benchmarks.quality_tables import report
+from benchmarks.question_sets import Dataset, load_or_exit, visible
 from structrag import __version__
 from structrag.errors import InvalidParameter, MissingExtra
 from structrag.model_calls.cache import Cache

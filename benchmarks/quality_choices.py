@@ -19,11 +19,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset
 from benchmarks.freshness import save
 from benchmarks.quality_scores import AT_BUDGETS, POINTS, score
 from benchmarks.quality_systems import ROUTES, System
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.index.index import Index
 from structrag.index.views import VIEWS

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_systems import BASELINE, WHOLE_RANKING, System
+from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
     paired_bootstrap,

@@ -34,10 +34,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks import ingestion_models
-from benchmarks.datasets import NAMES, DataMissing
 from benchmarks.freshness import save
 from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.question_sets import NAMES, DataMissing
 from benchmarks.stores import STORES, asked, embedded, enough
 from structrag import Index, MultiViewRetriever, ingest
 from structrag.errors import ModelFailed

@@ -24,11 +24,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.datasets import load_or_exit, visible
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import load_or_exit, visible
 from structrag import (
     D3Index,
     D3Retriever,

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from benchmarks.datasets import DataMissing
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.question_sets import DataMissing
 from benchmarks.speed_tables import render, save_part
 
 PARTS = ("parse", "views", "search", "store")

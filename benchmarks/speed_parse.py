@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import data_root, load
 from benchmarks.machine import corpus_line
+from benchmarks.question_sets import data_root, load
 from benchmarks.speed_parse_peers import (
     Splitting,
     langchain_html,

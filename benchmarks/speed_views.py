@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from benchmarks.datasets import data_root, load
 from benchmarks.machine import corpus_line
+from benchmarks.question_sets import data_root, load
 from benchmarks.speed_tables import Table, ratios, spread
 from structrag.index.index import Index
 from structrag.index.views import VIEWS

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from benchmarks.datasets import DataMissing, data_root, load
 from benchmarks.freshness import save
 from benchmarks.machine import corpus_line, machine_line, versions_line
+from benchmarks.question_sets import DataMissing, data_root, load
 from benchmarks.speed_tables import (
     Table,
     Timing,

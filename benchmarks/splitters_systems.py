@@ -8,7 +8,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from benchmarks.datasets import static_vectors
+from benchmarks.question_sets import static_vectors
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter

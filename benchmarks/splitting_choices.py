@@ -27,12 +27,12 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.boundaries import DOCUMENTS, scores
-from benchmarks.datasets import Dataset, load
 from benchmarks.freshness import save
 from benchmarks.methods import BUDGETS, measured, sample
 from benchmarks.methods_peers import Peer, Splitting, by_size
 from benchmarks.methods_systems import Models, System, fixed, given, reading
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import Dataset, load
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter

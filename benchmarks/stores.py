@@ -40,10 +40,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks.datasets import NAMES, DataMissing
 from benchmarks.freshness import save
 from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.question_sets import NAMES, DataMissing
 from benchmarks.stores_made import PEERS, Made, Subject, own
 from structrag import (
     FunctionEmbedder,

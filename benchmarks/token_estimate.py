@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.datasets import DataMissing, data_root
 from benchmarks.freshness import save
 from benchmarks.quality_tables import markdown_table
+from benchmarks.question_sets import DataMissing, data_root
 from structrag import __version__
 from structrag.text import token_pieces
 from structrag.text.tokens import count_tokens, tiktoken_counter

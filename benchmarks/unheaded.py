@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from benchmarks.datasets import data_root
+from benchmarks.question_sets import data_root
 from structrag.reading.files import read_file
 from structrag.reading.sections import parse
 from structrag.records import Document

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import datasets, quality
+from benchmarks import quality, question_sets
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.quality_tables import markdown_table
@@ -58,9 +58,9 @@ def kept_vectors(cache: Path) -> Floats:
 def questions() -> list[str]:
     """Some different questions of each set."""
     chosen: list[str] = []
-    for name in datasets.NAMES:
+    for name in question_sets.NAMES:
         asked = sorted(
-            {question.question for question in datasets.load(name).questions}
+            {question.question for question in question_sets.load(name).questions}
         )
         random.Random(1).shuffle(asked)
         chosen += asked[:QUESTIONS]
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         texts = questions()
-    except datasets.DataMissing as error:
+    except question_sets.DataMissing as error:
         raise SystemExit(str(error)) from error
     vectors = (
         kept_vectors(quality.CACHE)
@@ -120,7 +120,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        # Before the encoder: with it, LanceDB takes our module `datasets` for a package's.
         table = filled(folder, vectors, options.lists)
         encoder, _ = quality.chosen_embedder("minilm")
         asked = np.asarray(encoder.embed(texts, query=True), np.float32)

@@ -222,7 +222,7 @@ def test_prompts_above_the_window(smollm: tuple[Any, Any]) -> None:
 def test_the_beginning_of_a_real_document(
     smollm: tuple[Any, Any], data_dir: Path, name: str
 ) -> None:
-    from benchmarks.datasets import load, visible
+    from benchmarks.question_sets import load, visible
     from structrag.models import TransformersModel
 
     llm = TransformersModel(*smollm, max_new_tokens=16, window=1024)

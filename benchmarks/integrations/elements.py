@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.datasets import data_root
+from benchmarks.question_sets import data_root
 from structrag import parse
 from structrag.reading.bridges.unstructured import from_unstructured
 

@@ -11,7 +11,7 @@ from benchmarks import d3, d3_evidence
 from benchmarks.d3_oracle import oracle_for
 from benchmarks.d3_scores import Outcome, averaged, scored
 from benchmarks.d3_systems import NAMES
-from benchmarks.datasets import Dataset, Question
+from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import SpanMeasure
 from structrag.records import Document, Hit
 from structrag.retrieval.d3.costs import StageCost

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.datasets import Dataset, Question
 from benchmarks.evidence import (
     BASE,
     EVIDENCE,
@@ -22,6 +21,7 @@ from benchmarks.evidence import (
     page,
 )
 from benchmarks.methods import Sample
+from benchmarks.question_sets import Dataset, Question
 from structrag import read_text
 from structrag.evaluation import SpanMeasure
 from structrag.text.tokens import count_tokens

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import evidence_splitters, stems
-from benchmarks.datasets import Dataset, Question
 from benchmarks.evidence import KeptTokens, Setting
 from benchmarks.methods_systems import BOTH, Indexed
+from benchmarks.question_sets import Dataset, Question
 from structrag import FixedSplitter, read_text
 from structrag.evaluation import SpanMeasure
 from structrag.text.tokens import count_tokens

@@ -9,8 +9,8 @@ from benchmarks import (
     hiqa_boards,
     hiqa_speed,
 )
-from benchmarks.datasets import Dataset, Question
 from benchmarks.hiqa_scores import Sizes, place_points, recall_points, relevant_ids
+from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import SpanMeasure
 from structrag.records import Chunk, Document
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import evidence_chroma, hops
-from benchmarks.datasets import Dataset, Question
+from benchmarks.question_sets import Dataset, Question
 from structrag import read_text
 from structrag.text.tokens import count_tokens
 from tests.doubles import HashTokens

@@ -6,9 +6,9 @@ import numpy as np
 from doubles import HashEmbedder
 
 from benchmarks import mc_raptor, mc_tables
-from benchmarks.datasets import Dataset, Question
 from benchmarks.hiqa_scores import Sizes
 from benchmarks.methods_systems import Models
+from benchmarks.question_sets import Dataset, Question
 from structrag import FixedSplitter, read_text
 from structrag.text.tokens import count_tokens
 

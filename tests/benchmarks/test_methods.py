@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from benchmarks import methods
-from benchmarks.datasets import Dataset, Question
 from benchmarks.methods_peers import by_size
 from benchmarks.methods_systems import OURS, SIZED, Models, System, own_systems
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.placing import placed
+from benchmarks.question_sets import Dataset, Question
 from structrag import read_text
 from structrag.text.tokens import count_tokens
 from tests.doubles import HashEmbedder

@@ -9,9 +9,9 @@ import pytest
 from doubles import HashEmbedder
 
 from benchmarks import paper_tables
-from benchmarks.datasets import Dataset, Question
 from benchmarks.hiqa_scores import Sizes
 from benchmarks.methods_systems import Models
+from benchmarks.question_sets import Dataset, Question
 from benchmarks.splitting_choices import SentenceMeans, sentence_means
 from structrag import Document
 from structrag.text.tokens import count_tokens

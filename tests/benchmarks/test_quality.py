@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_scores import POINTS
+from benchmarks.question_sets import Dataset, Question
 from structrag.records import Document
 
 ANIMALS = ("heron", "otter", "badger", "lynx", "marten", "osprey", "weasel", "curlew")

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.datasets import (
+from benchmarks.question_sets import (
     NAMES,
     DataMissing,
     Dataset,
