@@ -22,7 +22,7 @@ def bold_headings(text: str, start: int = 0) -> list[Heading]:
     """Bold lines as headings of level 1.
 
     For a Markdown text without any heading. Such a line is a paragraph of its own between blank
-    lines, short, no sentence (no `.`, `:`, `,`, `;`, `?` or `!` at its end), and text follows, or a
+    lines, short, no sentence (no `.`, `:`, `,`, `;` or `!` at its end), and text follows, or a
     line that is one too and numbered. There are at least two, and no more than paragraphs of text.
     Else there are none.
 
@@ -57,7 +57,7 @@ def _title(paragraph: str) -> str:
     if (
         len(title) > _LENGTH
         or len(title.split()) > _WORDS
-        or title[-1:] in tuple(".:,;?!")
+        or title[-1:] in tuple(".:,;!")
     ):
         return ""
     return title if any(map(str.isalpha, title)) else ""

@@ -68,6 +68,10 @@ _CODE_NAMES = re.compile(
     r"|tilt)file\b.*|\..+",
     re.I,
 )
+# Of settings, whose comments look like headings too.
+_SETTINGS = frozenset(
+    (".ini", ".cfg", ".conf", ".toml", ".yaml", ".yml", ".properties")
+)
 _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
 # XML of another kind: a declaration or document type, and no page behind it.
 _OTHER_XML = re.compile(
@@ -391,12 +395,12 @@ def format_of_file(name: str, text: str) -> str:
         >>> format_of_file("pump.py", "# Settings\\nspeed = 3\\n")
         'python'
 
-    Markdown and HTML are believed by their suffixes. A text file is Markdown where it has headings
-    as Markdown has them: two or more, each between blank lines; so is one of reStructuredText
-    without its own. A file of another suffix may be
-    code, whose comments look like headings: it is text unless it is a page or such Markdown with
-    headings of two levels. What comes from a PDF, an Office file or an address, and what has no
-    suffix, is detected from the text alone.
+    Markdown and HTML are believed by their suffixes. A text file that begins like a page is HTML,
+    and it is Markdown where it has headings as Markdown has them: two or more, each between blank
+    lines; so is one of reStructuredText without its own. Settings are text. A file of another
+    suffix may be code, whose comments look like headings: it is text unless it is a page or such
+    Markdown with headings of two levels. What comes from a PDF, an Office file or an address, and
+    what has no suffix, is detected from the text alone.
     """
     suffix = Path(name).suffix.lower()
     format_of_suffix = SUFFIXES.get(suffix, "")
@@ -417,8 +421,10 @@ def format_of_file(name: str, text: str) -> str:
     )
     if not format_of_suffix and (by_others or not (suffix or is_code_name)):
         return detect_format(text)
-    if not format_of_suffix and _starts_like_html(sample):
+    if _starts_like_html(sample):
         return "html"
+    if suffix in _SETTINGS:
+        return "text"
     is_markdown = _has_free_headings(sample, bool(format_of_suffix)) or (
         bool(format_of_suffix) and _has_other_signs(sample)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 Value = tuple[float, ...]  # 5a is 5.01
@@ -17,15 +18,16 @@ _LABELS = {
     "Глава Розділ Rozdział Kapitola Kapittel Luku Peatükk Poglavje Κεφάλαιο Bölüm Capitolul BAB "
     "Chương الفصل فصل अध्याय פרק",
     "section": "Section Sec Sección Seção Secção Sezione Abschnitt Afdeling Paragraaf Paragraf "
-    "Avsnitt Afsnit Oddział Oddíl Jagu Odsek Ενότητα Bagian Mục القسم अनुभाग §",
+    "Avsnitt Afsnit Oddział Oddíl Jagu Odsek Ενότητα Bagian Mục القسم अनुभाग",
+    "§": "§",
     "article": "Rule Regulation Article Artículo Articulo Artigo Articolo Artikel Art Статья "
     "Стаття Artykuł Článek "
     "Artikkel Artikla Člen Άρθρο Madde Articolul Pasal Điều المادة ماده धारा अनुच्छेद סעיף",
-    "clause": "Clause Klausel Clausola Cláusula Klauzula Klausul Пункт",
+    "clause": "Clause Item Klausel Clausola Cláusula Klauzula Klausul Пункт",
     "outer": "Exhibit Schedule Appendix Annex Attachment Annexe Anexo Apéndice Apêndice Allegato "
     "Appendice Anlage Anhang Bijlage Приложение Załącznik Příloha Bilag Bilaga Vedlegg Liite Lisa "
     "Παράρτημα Priloga ملحق",
-    "item": "Step Lesson Unit Module Phase Stage Exercise Question Session Task "
+    "item": "Step Lesson Unit Module Phase Stage Exercise Question Session Task TOP "
     "Schritt Übung Frage Lektion Aufgabe Étape Leçon Paso Lección Passo "
     "Lezione Lição Stap Les Шаг Урок Krok Trin Steg Lekcja",
 }
@@ -70,23 +72,24 @@ def _any_of(words: object) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))  # type: ignore[call-overload]
 
 
+_SPACE = r"[ \t\u00a0\u2007\u202f\u3000]*"
 MARK = re.compile(
     rf"""
     (?:
-      (?:(?P<label>(?:{_any_of(_FAMILIES)})(?![^\W\d_]))\.?[ \t]*)?
+      (?:(?P<label>(?:{_any_of(_FAMILIES)})(?![^\W\d_]))\.?{_SPACE})?
       (?P<number>["“]?
-          (?:(?(label)\d{{1,5}}(?:[.．-]\d{{1,3}}){{0,5}}[a-z]?|\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
+          (?:(?(label)\d{{1,5}}(?:[.．-]\d{{1,3}}){{0,5}}[a-zA-Z]?|\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
             |[A-Z](?:\.\d{{1,2}}){{1,4}}|[IVXLC]{{1,7}}|[A-Z]
             |(?(label)(?i:{_any_of(_WORD_VALUES)})|(?!)))
-          ["”]?)
-    | [第제][ \t]*(?P<count>[\d{_HAN}零〇两{"".join(_HAN_UNITS)}]{{1,7}})[ \t]*
+          ["”]?)(?(label)(?:er|re|ère|\.?[ºª°])?)
+    | [第제]{_SPACE}(?P<count>[\d{_HAN}零〇两{"".join(_HAN_UNITS)}]{{1,7}}){_SPACE}
       (?P<unit>{_any_of(_UNITS)})
     | (?P<han>[{_HAN}十]{{1,3}})(?=、)
     | [（(](?P<boxed>[{_HAN}十]{{1,3}})(?=[）)])
     )
     (?P<dot>[.)．、）]?)
-    (?:[ \t]*[:：–—-](?=\s|$)|(?=\s|$)|(?<=\d[.．、)])(?=[A-Z\u0370-\uffff])
-      |(?<=[章节節条條編编部장절조）、])|(?<=\d：))[ \t\u3000]*""",
+    (?:{_SPACE}[:：–—-](?=\s|$)|(?=\s|$)|(?<=\d[.．、)])(?=[A-Z\u0370-\uffff])
+      |(?<=[章节節条條編编部장절조）、])|(?<=\d：)){_SPACE}""",
     re.VERBOSE,
 )
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
@@ -157,7 +160,7 @@ def _arabic_value(shown: str) -> Value:
     if len(value) > 1 and value[-1] == 0:
         value.pop()  # 3.0 is written for 3
     if suffix:
-        value[-1] += (ord(suffix) - ord("a") + 1) / 100
+        value[-1] += (ord(suffix.lower()) - ord("a") + 1) / 100
     return tuple(value)
 
 
@@ -184,9 +187,10 @@ def _number_in_letters(mark: re.Match[str], shown: str, family: str) -> Number:
         return Number("", "", ())
     if set(shown) <= set("IVX") or (len(shown) > 1 and set(shown) <= set(_ROMAN)):
         return Number("upper", family or "I.", (roman_value(shown),))
-    if len(shown) > 1 or family:
+    if len(shown) > 1 or family in ("article", "clause", "§"):
         return Number("", "", ())
-    return Number("letter", "A.", (ord(shown) - ord("A") + 1,))
+    kind = _KINDS.get(family, "number") if family else "letter"
+    return Number(kind, family or "A.", (ord(shown) - ord("A") + 1,))
 
 
 def follows(number: Value, last: Value, most: float = 3) -> bool:
@@ -203,7 +207,10 @@ def follows(number: Value, last: Value, most: float = 3) -> bool:
 
 
 # How far out a family stands, at most; numbers without a label 0.
-_RANKS = {"part": -30, "chapter": -20, "article": -10, "section": -9, "clause": -8}
+_RANKS = {
+    **{"part": -30, "chapter": -20, "article": -10, "section": -9},
+    **{"§": -8, "clause": -8},
+}
 
 
 class _Open(NamedTuple):
@@ -218,7 +225,8 @@ class Levels:
 
     A heading is never below one of another number: where its parent is missing, it stands where the
     family of its number begins. `last` tells for each family where it ends. `alone` are families
-    with a single number: a label among them holds only numbers that begin with its own.
+    with a single number: a label among them holds only numbers that begin with its own. Sections
+    stand in articles, unless `holds_articles`.
 
     Example:
         >>> levels = Levels({}, set())
@@ -226,10 +234,13 @@ class Levels:
         [1, 2, 1, 1]
     """
 
-    def __init__(self, last: dict[str, int], alone: set[str]) -> None:
+    def __init__(
+        self, last: dict[str, int], alone: set[str], holds_articles: bool = False
+    ) -> None:
         self.open: list[_Open] = []
         self._ranks: dict[str, int] = {}
         self._last, self._alone = last, alone
+        self._fixed = _RANKS | ({"section": -11} if holds_articles else {})
 
     @property
     def level(self) -> int:
@@ -272,7 +283,7 @@ class Levels:
         """A new family stands inside the number that is open, if that goes on behind it. Else
         nobody knows who holds whom, unless one is a label or Roman."""
         if family not in self._ranks:
-            rank = _RANKS.get(family, 0)
+            rank = self._fixed.get(family, 0)
             top = self.open[-1] if self.open else None
             if top and top.rank < 0:
                 rank = max(rank, top.rank + 1)
@@ -288,7 +299,25 @@ def levels_of_numbers(numbers: Sequence[Number]) -> Levels:
     """What gives a document's numbers their levels, all of them in order."""
     families = [number.family for number in numbers]
     last = {family: place for place, family in enumerate(families)}
-    return Levels(last, {family for family in last if families.count(family) == 1})
+    alone = {family for family in last if families.count(family) == 1}
+    return Levels(last, alone, _sections_hold_articles(numbers))
+
+
+def _sections_hold_articles(numbers: Sequence[Number]) -> bool:
+    """Whether an article stands between each section and the next, as in laws of the European
+    Union, but not a section between each article and the next."""
+
+    def steps(family: str, other: str) -> list[bool]:
+        """Whether there is one of the other family, for each number and the next one."""
+        places = [i for i, number in enumerate(numbers) if number.family == family]
+        return [
+            any(number.family == other for number in numbers[i:j])
+            for i, j in pairwise(places)
+            if numbers[i].value < numbers[j].value
+        ]
+
+    sections, articles = steps("section", "article"), steps("article", "section")
+    return bool(sections) and all(sections) and not all(articles)
 
 
 def numbers_of_titles(titles: Sequence[str]) -> list[Number]:

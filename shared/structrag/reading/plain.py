@@ -7,7 +7,8 @@ section. A heading is
 2. a number or a label with a title: `3.2 Results`, `IV. TERM`, `ARTICLE IV`, `第二章 总则`,
    `Exhibit B`; or the run-in title of a numbered clause, `7. Notices. All notices shall ...`: the
    heading is then `7. Notices. ` only;
-3. a line in capitals, alone between blank lines and followed by text;
+3. a line in capitals, alone between blank lines and followed by text, or at the margin directly
+   above indented text, as pages of a manual have it;
 4. such a line in title case, and what stands behind all chapters (`References`).
 
 Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one (`sequences`), titles must
@@ -33,18 +34,27 @@ from structrag.reading.numbering import (
     read_number,
 )
 from structrag.reading.plain_titles import (
+    AMOUNT,
     TITLE_LENGTH,
     TITLE_WORDS,
+    is_amount,
     is_clean,
     is_loose_title,
+    is_sentence_case,
     is_verbless,
     title_ends,
 )
 from structrag.reading.sequences import NumberedLine, in_sequence
 from structrag.records import Block, Heading
 
+# White space, and marks that nobody sees.
+_EDGE = (
+    "".join(filter(str.isspace, map(chr, range(0x3001))))
+    + "\u200b\u200e\u200f\u2060\ufeff"
+)
 _EOL = re.compile(r"\r\n|\r|\n")
 _UNDERLINE = re.compile(r"={3,}|-{3,}")
+_RELEASE = re.compile(r"\d+\.\d+\.\d+(?!\S)")
 _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # Where line breaks were lost, a clause starts behind two spaces or more, or behind a sentence if
 # its title is in capitals. (What begins with a class of characters is found several times faster.)
@@ -156,6 +166,10 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
             end = lines[i + 1].end
             found.append(_Candidate(title, line.start, end, "underlined", level=level))
             taken |= {i, i + 1}
+    for i in _with_indented_text(text, lines):
+        title = _tidy(text[lines[i].left : lines[i].right])
+        found.append(_Candidate(title, lines[i].start, lines[i].end, "capitals"))
+        taken.add(i)
     numbered = [
         mark
         for i, line in enumerate(lines)
@@ -215,9 +229,28 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
         or _WIDE_SPACE.search(title)
     ):
         return 0
-    if not any(map(str.isalpha, title)):
+    if not (any(map(str.isalpha, title)) or _RELEASE.match(title)):
         return 0
     return 1 if text[below.left] == "=" else 2
+
+
+def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
+    """Rule 3 without a blank line: at least three titles in capitals at the margin, each directly
+    above indented text, as pages of a manual have them."""
+    found = []
+    for i, (line, below) in enumerate(pairwise(lines)):
+        if (
+            line.blank
+            or below.blank
+            or line.left > line.start
+            or not _opens(text, lines, i)
+        ):
+            continue
+        title = text[line.left : line.right]
+        is_indented = below.left - below.start >= 3
+        if is_indented and title.isupper() and is_clean(title) and title[-1].isalpha():
+            found.append(i)
+    return found if len(found) >= 3 else []
 
 
 def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
@@ -244,6 +277,7 @@ def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
         loose = (
             (ends is None and first and is_free and begin < right == line.right)
             and _blank(lines, i + 1)
+            and not is_amount(text, mark)
             and is_loose_title(text[begin:right])
         )
         yield NumberedLine(
@@ -275,7 +309,9 @@ def _numbered_heading(
         number,
         is_bare=numbered.ends is None and not numbered.is_loose,
     )
-    is_label = numbered.mark.end() >= right and number.kind != "number"
+    is_label = numbered.mark.end() >= right and bool(
+        number.kind != "number" or numbered.mark["label"] or numbered.mark["unit"]
+    )
     return _with_next_line(text, lines, numbered.line, heading) if is_label else heading
 
 
@@ -324,7 +360,7 @@ def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
     if not _opens(text, lines, i) or not _blank(lines, i + 1):
         return False
     title = text[line.left : line.right]
-    if title.endswith(".") or not is_clean(title):
+    if title.endswith(".") or AMOUNT.match(title) or not is_clean(title):
         return False
     return not any(character.isdigit() or character == ":" for character in title)
 
@@ -353,9 +389,25 @@ def _with_next_line(
         return label
     line = lines[following]
     title = text[line.left : line.right]
-    if MARK.match(title) or title[-1] in ".,;:" or not is_clean(title):
+    mark = MARK.match(title)
+    if (mark and read_number(mark).kind) or title[-1] in ".,;:":
+        return label
+    if not is_clean(title) and not (
+        is_sentence_case(title) and _is_above_text(text, lines, following + 1)
+    ):
         return label
     return replace(label, title=f"{label.title} {_tidy(title)}", end=line.end)
+
+
+def _is_above_text(text: str, lines: list[_Line], i: int) -> bool:
+    """Whether a numbered line or a paragraph of text follows."""
+    following = _next_filled(lines, i, len(lines))
+    if following is None:
+        return False
+    line = lines[following]
+    if MARK.match(text, line.left, line.right):
+        return True
+    return _is_prose(text[line.left : _paragraph_end(lines, following)])
 
 
 def _without_repeats(candidates: list[_Candidate]) -> list[_Candidate]:
@@ -436,8 +488,8 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
         match = _EOL.search(text, start, end)
         stop, after = match.span() if match else (end, end)
         line = text[start:stop]
-        left = start + len(line) - len(line.lstrip())
-        right = max(left, start + len(line.rstrip()))
+        left = start + len(line) - len(line.lstrip(_EDGE))
+        right = max(left, start + len(line.rstrip(_EDGE)))
         lines.append(_Line(start, left, right, after))
         start = after
     return lines

@@ -31,20 +31,38 @@ _NOT_A_TITLE = re.compile(
         |now,?\ therefore)
     | \b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\ \d
     | \d\ (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)
-    | ^(?:months?|years?|days?|hours?|minutes?|units?|january|february|march|april|june|july|august
-        |september|october|november|december)\b""",
+    | ^(?:january|february|march|april|june|july|august|september|october|november|december)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 TITLE_WORDS, TITLE_LENGTH = 12, 100
 _LOOSE_WORDS = 16
+_DOTTED_WORDS = 8
 _NO_LOOSE_TITLE = re.compile(
     r"""\.{4} | (?:\.\ ){3} | _{3} | \*{3} | /s/ | [@|=<>$€£\\{}•] | www\. | \S[ \t]{3,}\S
     | (?<!\d)\ \d{1,3}$ | \b(?:by|name|title|date|its|tel|fax|attn):
     | \b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\ \d
-    | ^(?:months?|years?|days?|hours?|minutes?|units?|january|february|march|april|may|june|july
-        |august|september|october|november|december)\b""",
+    | ^(?:january|february|march|april|may|june|july|august|september|october|november
+        |december)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+AMOUNT = re.compile(r"(?:months?|years?|days?|hours?|minutes?|units?)\b", re.IGNORECASE)
+# A title in brackets behind a label, as East Asian laws have it: 第1条（目的）.
+_IN_BRACKETS = re.compile(
+    r"(?P<title>[（(〔「\[][^\W\d_][^（）()〔〕「」\[\]\n]{1,40}[）)〕」\]])(?:\s+(?![a-z])|$)"
+    r"|(?P<note>【[^\W\d_][^【】\n]{1,40}】)\s*"
+)
+_HAN_NUMBER = re.compile(r"\W?[一二三四五六七八九十]+\W?")
+_SENTENCE_VERB = re.compile(
+    r"\b(?:hat|haben|ist|sind|wird|werden|muss|müssen|kann|können|soll|gilt|darf|est|sont|doit"
+    r"|peut|será|debe|puede|tiene|deve|può|pode|tem)\b"
+)
+
+
+def is_amount(text: str, mark: re.Match[str]) -> bool:
+    """Whether a bare number counts what stands behind it: `12 Months`."""
+    is_free = mark["number"] and not (mark["dot"] or mark["label"])
+    return bool(is_free and AMOUNT.match(text, mark.end()))
 
 
 def title_ends(
@@ -56,10 +74,16 @@ def title_ends(
     `right` is where the line's text ends; `alone`: the title may fill the line.
     """
     begin = mark.end()
+    labelled = mark["label"] or mark["unit"]
     if begin >= right:
         # A label such as `ARTICLE IV` is a heading without a title, a number is none.
-        labelled = mark["label"] or mark["unit"]
         return (right, right) if alone and labelled else None
+    if is_amount(text, mark):
+        return None
+    if labelled and (match := _IN_BRACKETS.match(text, begin, right)):
+        title = match[match.lastgroup or 0]
+        if not (title[1].islower() or _HAN_NUMBER.fullmatch(title)):
+            return match.end(match.lastgroup or 0), match.end()
     ends = _run_in_title(text, begin, right)
     if ends is not None or not alone or right - begin > TITLE_LENGTH:
         return ends
@@ -87,13 +111,21 @@ def _title_of_line(
     """The ends of a title that fills the rest of its line."""
     begin = mark.end()
     title = text[begin:right]
-    if title.endswith(".") and is_clean(title[:-1]):
+    if title.endswith(".") and (is_clean(title[:-1]) or _ends_with_dot(title, mark)):
         return right - 1, right
     marked = is_marked(mark)
     if not marked and begin - mark.end("number") >= 3:
         return None  # a number far from its text is a table's
-    fits = is_clean(title) or (marked and _is_sentence_case(title))
+    fits = is_clean(title) or (marked and is_sentence_case(title))
     return (right, right) if fits else None
+
+
+def _ends_with_dot(title: str, mark: re.Match[str]) -> bool:
+    """Whether a label's title in sentence case has a full stop: `Artículo 2. Ámbito de
+    aplicación.`"""
+    if not (mark["label"] and mark["dot"]) or len(title.split()) > _DOTTED_WORDS:
+        return False
+    return is_sentence_case(title[:-1]) and not _SENTENCE_VERB.search(title)
 
 
 def is_loose_title(title: str) -> bool:
@@ -116,7 +148,7 @@ def is_verbless(title: str) -> bool:
     return title[-1] in "?？" or not _VERB.search(title)
 
 
-def _is_sentence_case(title: str) -> bool:
+def is_sentence_case(title: str) -> bool:
     """A short phrase without a verb, in title case or not. Scripts without case are measured in
     characters."""
     if len(title.split()) > TITLE_WORDS or (not title[0].isupper() and len(title) > 40):

@@ -55,7 +55,8 @@ def _of_family(lines: list[NumberedLine], is_list: bool) -> list[NumberedLine]:
     clean = [line for line in lines if line.ends]
     chosen: dict[int, NumberedLine] = {}  # by their starts
     # Numbers without a title keep a sequence going, or are none of it: references to a clause.
-    most = 1 if is_list else 3
+    is_labelled = lines[0].mark["label"] or lines[0].mark["unit"]
+    most = 1 if is_list else 6 if is_labelled else 3
     for run in [*_runs(lines, most), *_runs(clean, most)]:
         titled = [line for line in run if line.ends]
         if not is_list or sum(bool(line.ends or line.is_loose) for line in run) > 1:

@@ -17,14 +17,20 @@ _ROMAN = (
     (4, "iv"),
     (1, "i"),
 )
+_HAN = ("", *"一二三四五六七八九")
+_HAN_FORMS = frozenset(
+    f"{language}{form}"
+    for language in ("chinese", "japanese", "taiwanese")
+    for form in ("Counting", "CountingThousand")
+)
 
 
 def counted(count: int, form: str) -> str:
     """A number in one of Word's formats; decimal where it is not known.
 
     Example:
-        >>> [counted(4, form) for form in ("upperRoman", "lowerLetter", "decimalZero")]
-        ['IV', 'd', '04']
+        >>> [counted(21, form) for form in ("upperRoman", "lowerLetter", "chineseCounting")]
+        ['XXI', 'u', '二十一']
     """
     if form in ("none", "bullet"):
         return ""
@@ -32,6 +38,9 @@ def counted(count: int, form: str) -> str:
         return f"{count:02d}"
     if form.endswith("Letter") and 0 < count <= 26 * 30:
         text = chr(97 + (count - 1) % 26) * ((count - 1) // 26 + 1)
+    elif form in _HAN_FORMS and 0 < count < 100:
+        tens, ones = divmod(count, 10)
+        text = (_HAN[tens] if tens > 1 else "") + ("十" if tens else "") + _HAN[ones]
     elif form.endswith("Roman") and 0 < count < 4000:
         text, left = "", count
         for worth, sign in _ROMAN:

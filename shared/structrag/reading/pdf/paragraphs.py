@@ -137,7 +137,7 @@ def _link(
     if not _stands_below(row, above):  # at the top of a column or page
         joins = not ended and _same_size(above, row) and _goes_on(current, rows, i)
         return "join" if joins else "new"
-    if _is_apart(current, rows, i, ended, spacing):
+    if _is_apart(current, rows, i, ended, edge, spacing):
         return "new"
     return "line" if ended or has_leaders(above.text) else "join"
 
@@ -151,7 +151,12 @@ def _stands_below(row: Row, above: Row) -> bool:
 
 
 def _is_apart(
-    current: Paragraph, rows: Sequence[Row], i: int, ended: bool, spacing: Spacing
+    current: Paragraph,
+    rows: Sequence[Row],
+    i: int,
+    ended: bool,
+    edge: float,
+    spacing: Spacing,
 ) -> bool:
     """Whether row i, below the row before, begins a paragraph."""
     above, row = rows[i - 1], rows[i]
@@ -162,6 +167,8 @@ def _is_apart(
     if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return True
     if ended and (_look(above) != _look(row) or SENTENCE_END.search(above.text)):
+        return True
+    if _is_bold_title(rows, i, edge):
         return True
     in_capitals = 1 < len(current.rows) < 4 and all(
         part.text.isupper() for part in current.rows
@@ -180,6 +187,14 @@ def _is_apart(
         return False
     centred = abs(row.left + row.right - above.left - above.right) <= 4
     return not centred and _is_indented(current, row, ended)
+
+
+def _is_bold_title(rows: Sequence[Row], i: int, edge: float) -> bool:
+    """Whether row i is short and bold, between a sentence's end and a row that are not."""
+    above, row, below = rows[i - 1], rows[i], _row_below(rows, i)
+    if below is None or above.bold or not row.bold or below.bold:
+        return False
+    return bool(SENTENCE_END.search(above.text)) and _ends_early(row, below, edge)
 
 
 def _stands_apart(rows: Sequence[Row], i: int, spacing: Spacing) -> bool:

@@ -160,3 +160,12 @@ def test_a_row_of_other_type_lies_inside_a_paragraph(
         row("c" * 60, 112 + below),
     ]
     assert shape(rows) == shown
+
+
+def test_a_short_bold_row_behind_a_full_sentence_is_a_title_however_close() -> None:
+    full = f"{FULL[:-1]}."
+    lines = [*column([full, "SKILLS", FULL, FULL, "the end."], 200)]
+    lines[1] = replace(lines[1], bold=True)
+    assert f"{full}\n\n# SKILLS\n\n{FULL}" in markdown(page(*lines))
+    going_on = [*lines[:2], replace(lines[2], bold=True), *lines[3:]]
+    assert f"{full}\n\n" not in markdown(page(*going_on))
