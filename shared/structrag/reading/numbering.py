@@ -64,6 +64,24 @@ _UNITS = {  # behind a number: 第一章, 제1장
     **dict.fromkeys(("条", "條", "조"), "article"),
     **dict.fromkeys(("课", "課", "讲", "회"), "item"),
 }
+_ORDERED = {  # behind a number or an ordinal: 2. Abschnitt, Erster Teil, 1 kap., 3 §
+    form: family
+    for word, family in (
+        *(("Teil", "part"), ("Buch", "part"), ("rész", "part"), ("osa", "part")),
+        *(("Hauptstück", "chapter"), ("Kapitel", "chapter"), ("Abschnitt", "section")),
+        *(("kap", "chapter"), ("luku", "chapter"), ("fejezet", "chapter"), ("§", "§")),
+    )
+    for form in (word, word.upper(), word.capitalize())
+}
+_ORDINALS = {
+    form: value
+    for value, stem in enumerate(
+        "Erst Zweit Dritt Viert Fünft Sechst Siebt Acht Neunt Zehnt Elft Zwölft".split(),
+        start=1,
+    )
+    for word in (f"{stem}e", f"{stem}er", f"{stem}es")
+    for form in (word, word.upper())
+}
 _HAN = "一二三四五六七八九"
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 
@@ -76,7 +94,9 @@ _SPACE = r"[ \t\u00a0\u2007\u202f\u3000]*"
 MARK = re.compile(
     rf"""
     (?:
-      (?:(?P<label>(?:{_any_of(_FAMILIES)})(?![^\W\d_]))\.?{_SPACE})?
+      (?P<ordinal>\d{{1,3}}|[IVXLC]{{1,7}}|{_any_of(_ORDINALS)})\.?{_SPACE}
+      (?P<ordered>{_any_of(_ORDERED)})(?![^\W\d_])
+    | (?:(?P<label>(?:{_any_of(_FAMILIES)})(?![^\W\d_]))\.?{_SPACE})?
       (?P<number>["“]?
           (?:(?(label)\d{{1,5}}(?:[.．-]\d{{1,3}}){{0,5}}[a-zA-Z]?|\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
             |[A-Z](?:\.\d{{1,2}}){{1,4}}|[IVXLC]{{1,7}}|[A-Z]
@@ -117,6 +137,11 @@ def roman_value(numeral: str) -> int:
 
 def read_number(mark: re.Match[str]) -> Number:
     """The number of a `MARK`."""
+    if mark["ordered"]:
+        family = _ORDERED[mark["ordered"]]
+        return Number(
+            _KINDS.get(family, "number"), family, (_ordinal_value(mark["ordinal"]),)
+        )
     if mark["unit"]:
         family = _UNITS[mark["unit"]]
         return Number(
@@ -138,6 +163,11 @@ def read_number(mark: re.Match[str]) -> Number:
 
 
 _KINDS = {"part": "upper", "chapter": "upper", "article": "upper", "item": "item"}
+
+
+def is_labelled(mark: re.Match[str]) -> bool:
+    """Whether a word says what is numbered: Chapter 2, 第二章, 2. Kapitel."""
+    return bool(mark["label"] or mark["unit"] or mark["ordered"])
 
 
 def is_marked(mark: re.Match[str]) -> bool:
@@ -162,6 +192,12 @@ def _arabic_value(shown: str) -> Value:
     if suffix:
         value[-1] += (ord(suffix.lower()) - ord("a") + 1) / 100
     return tuple(value)
+
+
+def _ordinal_value(shown: str) -> int:
+    if shown.isdecimal():
+        return int(shown)
+    return _ORDINALS.get(shown) or roman_value(shown)
 
 
 def _han_value(shown: str) -> int:
@@ -325,7 +361,7 @@ def numbers_of_titles(titles: Sequence[str]) -> list[Number]:
     marks = [MARK.match(title) for title in titles]
     numbers = [
         read_number(mark)
-        if mark and (mark.end() < len(title) or mark["label"] or mark["unit"])
+        if mark and (mark.end() < len(title) or is_labelled(mark))
         else _NONE
         for mark, title in zip(marks, titles, strict=True)
     ]

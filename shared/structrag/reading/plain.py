@@ -29,6 +29,7 @@ from structrag.reading.numbering import (
     MARK,
     Number,
     is_back_matter,
+    is_labelled,
     is_marked,
     levels_of_numbers,
     read_number,
@@ -265,7 +266,7 @@ def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
         if not mark:
             continue
         is_free = not first or _opens(text, lines, i)
-        if not (is_free or mark["label"] or mark["unit"]):
+        if not (is_free or is_labelled(mark)):
             continue
         number = read_number(mark)
         if not number.kind:
@@ -310,7 +311,7 @@ def _numbered_heading(
         is_bare=numbered.ends is None and not numbered.is_loose,
     )
     is_label = numbered.mark.end() >= right and bool(
-        number.kind != "number" or numbered.mark["label"] or numbered.mark["unit"]
+        number.kind != "number" or is_labelled(numbered.mark)
     )
     return _with_next_line(text, lines, numbered.line, heading) if is_label else heading
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from structrag.reading.numbering import is_marked
+from structrag.reading.numbering import is_labelled, is_marked
 
 _TITLE_END = re.compile(
     r"(?P<mark>[.:])[)\"”’]?[ \t]+(?=\S)|[ \t]+[–—-]{1,2}[ \t]+(?=\S)|[ \t]{3,}(?=\S)"
@@ -74,7 +74,7 @@ def title_ends(
     `right` is where the line's text ends; `alone`: the title may fill the line.
     """
     begin = mark.end()
-    labelled = mark["label"] or mark["unit"]
+    labelled = is_labelled(mark)
     if begin >= right:
         # A label such as `ARTICLE IV` is a heading without a title, a number is none.
         return (right, right) if alone and labelled else None

@@ -8,7 +8,7 @@ from itertools import islice
 from math import inf
 from typing import NamedTuple
 
-from structrag.reading.numbering import Number, Value, follows, with_letters
+from structrag.reading.numbering import Number, Value, follows, is_labelled, with_letters
 
 _AHEAD = 3  # numbers looked at for the one that comes next
 _OPEN = 4  # lists inside lists
@@ -55,8 +55,7 @@ def _of_family(lines: list[NumberedLine], is_list: bool) -> list[NumberedLine]:
     clean = [line for line in lines if line.ends]
     chosen: dict[int, NumberedLine] = {}  # by their starts
     # Numbers without a title keep a sequence going, or are none of it: references to a clause.
-    is_labelled = lines[0].mark["label"] or lines[0].mark["unit"]
-    most = 1 if is_list else 6 if is_labelled else 3
+    most = 1 if is_list else 6 if is_labelled(lines[0].mark) else 3
     for run in [*_runs(lines, most), *_runs(clean, most)]:
         titled = [line for line in run if line.ends]
         if not is_list or sum(bool(line.ends or line.is_loose) for line in run) > 1:
