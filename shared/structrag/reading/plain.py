@@ -9,7 +9,8 @@ section. A heading is
    heading is then `7. Notices. ` only;
 3. a line in capitals, alone between blank lines and followed by text, or at the margin directly
    above indented text, as pages of a manual have it;
-4. such a line in title case, and what stands behind all chapters (`References`).
+4. such a line in title case, and what stands behind all chapters (`References`);
+5. a question alone on its line above its answer, where three or more such questions make the text.
 
 Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one (`sequences`), titles must
 look like titles, and entries of a table of contents, running heads, list items, dates, sums and
@@ -185,6 +186,11 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
         while first + 1 < len(lines) and lines[first + 1].start < heading.end:
             first += 1
             taken.add(first)
+    for i in _questions(text, lines):
+        if i not in taken:
+            title = _tidy(text[lines[i].left : lines[i].right])
+            found.append(_Candidate(title, lines[i].start, lines[i].end, "title"))
+            taken.add(i)
     for i, line in enumerate(lines):
         kind = "" if line.blank or i in taken else _bare_kind(text, lines, i)
         if kind:
@@ -252,6 +258,31 @@ def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
         if is_indented and title.isupper() and is_clean(title) and title[-1].isalpha():
             found.append(i)
     return found if len(found) >= 3 else []
+
+
+def _questions(text: str, lines: list[_Line]) -> list[int]:
+    """Rule 5: at least three questions alone on their lines, each above its answer, where at least
+    every third paragraph from the first on is one."""
+    paragraphs = [
+        i for i, line in enumerate(lines) if not line.blank and _opens(text, lines, i)
+    ]
+    found = [
+        place for place, i in enumerate(paragraphs) if _is_question(text, lines, i)
+    ]
+    if len(found) < 3 or 3 * len(found) < len(paragraphs) - found[0]:
+        return []
+    if found[-1] + 1 == len(paragraphs) or any(b - a == 1 for a, b in pairwise(found)):
+        return []
+    return [paragraphs[place] for place in found]
+
+
+def _is_question(text: str, lines: list[_Line], i: int) -> bool:
+    line = lines[i]
+    title = text[line.left : line.right]
+    if title[-1] not in "?？؟" or len(title) > TITLE_LENGTH or not _blank(lines, i + 1):
+        return False
+    is_begun = title[0] in "¿«" or (title[0].isalpha() and not title[0].islower())
+    return is_begun and ":" not in title
 
 
 def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:

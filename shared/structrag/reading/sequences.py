@@ -8,7 +8,13 @@ from itertools import islice
 from math import inf
 from typing import NamedTuple
 
-from structrag.reading.numbering import Number, Value, follows, is_labelled, with_letters
+from structrag.reading.numbering import (
+    Number,
+    Value,
+    follows,
+    is_labelled,
+    with_letters,
+)
 
 _AHEAD = 3  # numbers looked at for the one that comes next
 _OPEN = 4  # lists inside lists
