@@ -421,7 +421,7 @@ def format_of_file(name: str, text: str) -> str:
     )
     if not format_of_suffix and (by_others or not (suffix or is_code_name)):
         return detect_format(text)
-    if _starts_like_html(sample):
+    if _starts_like_html(sample) and (not format_of_suffix or "</" in sample):
         return "html"
     if suffix in _SETTINGS:
         return "text"

@@ -76,10 +76,7 @@ _ORDERED = {  # behind a number or an ordinal: 2. Abschnitt, Erster Teil, 1 kap.
 _STEMS = "Erst Zweit Dritt Viert Fünft Sechst Siebt Acht Neunt Zehnt Elft Zwölft"
 _ORDINALS = {
     form: value
-    for value, stem in enumerate(
-        _STEMS.split(),
-        start=1,
-    )
+    for value, stem in enumerate(_STEMS.split(), start=1)
     for word in (f"{stem}e", f"{stem}er", f"{stem}es")
     for form in (word, word.upper())
 }

@@ -242,8 +242,8 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
 
 
 def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
-    """Rule 3 without a blank line: at least three titles in capitals at the margin, each directly
-    above indented text, as pages of a manual have them."""
+    """Rule 3 without a blank line: at least three different titles in capitals at the margin, each
+    directly above indented text, as pages of a manual have them."""
     found = []
     for i, (line, below) in enumerate(pairwise(lines)):
         if (
@@ -257,7 +257,8 @@ def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
         is_indented = below.left - below.start >= 3
         if is_indented and title.isupper() and is_clean(title) and title[-1].isalpha():
             found.append(i)
-    return found if len(found) >= 3 else []
+    titles = {text[lines[i].left : lines[i].right] for i in found}
+    return found if 3 <= len(found) == len(titles) else []  # speakers speak again
 
 
 def _questions(text: str, lines: list[_Line]) -> list[int]:
