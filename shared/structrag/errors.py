@@ -20,6 +20,7 @@ A message names the parameter, what is allowed, what came, and what to do next.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Mapping
@@ -151,7 +152,11 @@ def check_arguments(
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         instructions = {**REMOVED_ARGUMENTS, **(hints or {})}
         if name in instructions:
-            hint = f" {instructions[name]}"
+            advice = instructions[name]
+            advised = re.match(r"Pass (\w+)=", advice)
+            if advised and advised[1] not in allowed:  # it says what to do instead
+                advice = instructions.get(advised[1], advice)
+            hint = f" {advice}"
         raise UnknownArgument(
             f"{what} has no argument {name!r}.{hint} Known: {', '.join(allowed)}."
         )
