@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from langchain_core.documents import Document
@@ -57,18 +58,9 @@ class ToolRetriever(BaseRetriever):
             return super().as_tool(
                 args_schema, name=name, description=description, arg_types=arg_types
             )
-
-        def search(query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
-            return _with_documents(self.invoke(query, config))
-
-        async def asearch(
-            query: str, config: RunnableConfig
-        ) -> tuple[str, list[Document]]:
-            return _with_documents(await self.ainvoke(query, config))
-
         return StructuredTool.from_function(
-            search,
-            asearch,
+            partial(_search, self),
+            partial(_asearch, self),
             name=tool_name("search", self, name),
             description=description or SEARCH,
             args_schema=SearchInput,
@@ -80,23 +72,39 @@ def answering_tool(
     chain: Runnable[Any, dict[str, Any]], name: str | None, description: str | None
 ) -> BaseTool:
     """A tool of a chain with `answer` and `evidence`. It answers a question."""
-
-    def answer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
-        return _with_evidence(chain.invoke(question, config))
-
-    async def aanswer(
-        question: str, config: RunnableConfig
-    ) -> tuple[str, dict[str, Any]]:
-        return _with_evidence(await chain.ainvoke(question, config))
-
     return StructuredTool.from_function(
-        answer,
-        aanswer,
+        partial(_answer, chain),
+        partial(_aanswer, chain),
         name=tool_name("answer_from", chain, name),
         description=description or ANSWER,
         args_schema=QuestionInput,
         response_format="content_and_artifact",
     )
+
+
+# Functions of the module, so that a tool can be pickled.
+def _search(
+    retriever: BaseRetriever, query: str, config: RunnableConfig
+) -> tuple[str, list[Document]]:
+    return _with_documents(retriever.invoke(query, config))
+
+
+async def _asearch(
+    retriever: BaseRetriever, query: str, config: RunnableConfig
+) -> tuple[str, list[Document]]:
+    return _with_documents(await retriever.ainvoke(query, config))
+
+
+def _answer(
+    chain: Runnable[Any, dict[str, Any]], question: str, config: RunnableConfig
+) -> tuple[str, dict[str, Any]]:
+    return _with_evidence(chain.invoke(question, config))
+
+
+async def _aanswer(
+    chain: Runnable[Any, dict[str, Any]], question: str, config: RunnableConfig
+) -> tuple[str, dict[str, Any]]:
+    return _with_evidence(await chain.ainvoke(question, config))
 
 
 def _with_documents(documents: list[Document]) -> tuple[str, list[Document]]:
