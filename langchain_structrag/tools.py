@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.documents import Document
@@ -59,8 +59,8 @@ class ToolRetriever(BaseRetriever):
                 args_schema, name=name, description=description, arg_types=arg_types
             )
         return StructuredTool.from_function(
-            partial(_search, self),
-            partial(_asearch, self),
+            _Searching(self).search,
+            _Searching(self).asearch,
             name=tool_name("search", self, name),
             description=description or SEARCH,
             args_schema=SearchInput,
@@ -73,8 +73,8 @@ def answering_tool(
 ) -> BaseTool:
     """A tool of a chain with `answer` and `evidence`. It answers a question."""
     return StructuredTool.from_function(
-        partial(_answer, chain),
-        partial(_aanswer, chain),
+        _Answering(chain).answer,
+        _Answering(chain).aanswer,
         name=tool_name("answer_from", chain, name),
         description=description or ANSWER,
         args_schema=QuestionInput,
@@ -82,29 +82,33 @@ def answering_tool(
     )
 
 
-# Functions of the module, so that a tool can be pickled.
-def _search(
-    retriever: BaseRetriever, query: str, config: RunnableConfig
-) -> tuple[str, list[Document]]:
-    return _with_documents(retriever.invoke(query, config))
+# Methods, not functions within functions, so that a tool can be pickled.
+@dataclass(frozen=True, slots=True)
+class _Searching:
+    retriever: BaseRetriever
+
+    def search(self, query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
+        return _with_documents(self.retriever.invoke(query, config))
+
+    async def asearch(
+        self, query: str, config: RunnableConfig
+    ) -> tuple[str, list[Document]]:
+        return _with_documents(await self.retriever.ainvoke(query, config))
 
 
-async def _asearch(
-    retriever: BaseRetriever, query: str, config: RunnableConfig
-) -> tuple[str, list[Document]]:
-    return _with_documents(await retriever.ainvoke(query, config))
+@dataclass(frozen=True, slots=True)
+class _Answering:
+    chain: Runnable[Any, dict[str, Any]]
 
+    def answer(
+        self, question: str, config: RunnableConfig
+    ) -> tuple[str, dict[str, Any]]:
+        return _with_evidence(self.chain.invoke(question, config))
 
-def _answer(
-    chain: Runnable[Any, dict[str, Any]], question: str, config: RunnableConfig
-) -> tuple[str, dict[str, Any]]:
-    return _with_evidence(chain.invoke(question, config))
-
-
-async def _aanswer(
-    chain: Runnable[Any, dict[str, Any]], question: str, config: RunnableConfig
-) -> tuple[str, dict[str, Any]]:
-    return _with_evidence(await chain.ainvoke(question, config))
+    async def aanswer(
+        self, question: str, config: RunnableConfig
+    ) -> tuple[str, dict[str, Any]]:
+        return _with_evidence(await self.chain.ainvoke(question, config))
 
 
 def _with_documents(documents: list[Document]) -> tuple[str, list[Document]]:

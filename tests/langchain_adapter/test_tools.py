@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from copy import deepcopy
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from langchain_core.documents import Document
@@ -120,6 +120,8 @@ async def test_a_tool_can_be_copied_and_pickled(copied: Any) -> None:
     searching = TwoHopRetriever(retriever=inner).as_tool(name="hops")
     copy = copied(searching)
     call = called("hops", query=question)
+    hints = [get_type_hints(part) for part in (copy.func, copy.coroutine)]
+    assert all("config" in each for each in hints)  # LangGraph's ToolNode reads them
     assert copy.name == "hops" and copy.invoke(call) == searching.invoke(call)
     assert await copy.ainvoke(call) == copy.invoke(call)
     replies = ["So the final answer is: A year."]
