@@ -25,9 +25,9 @@ _given: dict[str, tuple[ReferenceType[Any], str]] = {}
 def tool_name(verb: str, retriever: Any, name: str | None) -> str:
     """The name of a tool: the user's, else told from the titles of the documents.
 
-    Such as "search_ovens"; "search_documents" where they are not known. A warning says where a
-    retriever that is still there, over other documents, has that name already; one that was told
-    from titles is numbered then.
+    Such as "search_ovens"; "search_documents" where they are not known. A warning says where
+    another retriever that is still there, or one over other documents, has that name already; one
+    that was told from titles is numbered then.
 
     Args:
         verb: What the tool does, such as "search".
@@ -50,9 +50,9 @@ def tool_name(verb: str, retriever: Any, name: str | None) -> str:
     if is_taken:
         cure = "" if name else f", so this one is {free!r}"
         warn_user(
-            f"Another tool, over other documents, already has the name {chosen!r}{cure}: of two "
-            "tools with the same name, an agent keeps one. Pass name= and description= that say "
-            "what the documents are about."
+            "Another tool, of another retriever or over other documents, already has the name "
+            f"{chosen!r}{cure}: of two tools with the same name, an agent keeps one. Pass name= "
+            "and description= that say what the documents are about."
         )
     return free
 
