@@ -132,7 +132,9 @@ def check_documents(documents: Any) -> list[Document]:
     for document in checked:
         if not isinstance(document, Document):
             cure = ""
-            if isinstance(document, core.Document):
+            if isinstance(document, str):
+                cure = " For strings use create_documents or from_texts."
+            elif isinstance(document, core.Document):
                 cure = (
                     " Use langchain_core.documents.Document(document.text, "
                     "metadata=document.meta)."

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import run_in_executor
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field
 
 from langchain_structrag.conversion import document_with
 from langchain_structrag.models import as_embedder
@@ -71,7 +71,7 @@ class EvidenceRetriever(IndexRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Check now what a search would reject."""
         super().model_post_init(context)
-        check_limits(self.order, k=self.k, max_tokens=self.max_tokens)
+        check_limits(self.order, self.k, self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
         document = _with_context(hit.chunk.context, super()._document(hit))
@@ -123,13 +123,14 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     context: str = "lead"
     """What stands in front of a slice: "lead", "all" or "none"."""
 
-    _shortener: Shortener = PrivateAttr()
-
     def model_post_init(self, context: Any, /) -> None:
         """Check now what a question would reject."""
         super().model_post_init(context)
+        self._shortener()
+
+    def _shortener(self) -> Shortener:
         with in_host_words(embedder="embedding"):
-            self._shortener = Shortener(
+            return Shortener(
                 as_embedder(self.embedding),
                 token_encoder=self.token_encoder,
                 max_tokens=self.max_tokens,
@@ -145,7 +146,7 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     ) -> list[Document]:
         """The evidence for a question in these documents."""
         texts = [document.page_content for document in documents]
-        slices = self._shortener.shorten(texts, query, [*map(_place, documents)])
+        slices = self._shortener().shorten(texts, query, [*map(_place, documents)])
         return [_shortened(documents[piece.text], piece) for piece in slices]
 
     async def acompress_documents(

@@ -64,8 +64,9 @@ class LangChainEmbedder(HostEmbedder):
         embeddings: Called through `embed_documents` and, one text per call, `embed_query`, or their
             async forms.
         name: For cache keys and saved indexes; default: the class with the model's name and
-            settings, never an API key. An object that names no model and holds other objects, such
-            as a client, needs a name to share a cache.
+            settings, never an API key; of CacheBackedEmbeddings that of the embeddings behind it.
+            An object that names no model and holds other objects, such as a client, needs a name to
+            share a cache.
         max_tokens: The model's input limit; longer texts are then embedded in windows instead of
             being truncated. None: the limit that the object reports, as HuggingFaceEmbeddings does,
             or else no limit.
@@ -83,7 +84,11 @@ class LangChainEmbedder(HostEmbedder):
                 f"embeddings must be a langchain_core Embeddings; got {type(embeddings).__name__}."
             )
         self.embeddings = embeddings
-        super().__init__(embeddings, name, max_tokens)
+        # CacheBackedEmbeddings keeps the vectors of others, and is called for them.
+        model = getattr(embeddings, "underlying_embeddings", embeddings)
+        if isinstance(model, StructragEmbeddings):
+            name, model = name or model.embedder.name, model.embedder
+        super().__init__(model, name, max_tokens)
 
     def _documents(self, texts: list[str]) -> list[list[float]]:
         return self.embeddings.embed_documents(texts)

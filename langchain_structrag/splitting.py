@@ -33,10 +33,11 @@ from structrag.integrations.metadata import (
 )
 from structrag.integrations.offsets import TrimmedLength, trimmed
 from structrag.integrations.origins import REPLACED_KEYS, Origin
+from structrag.integrations.retrievers import in_host_words
 from structrag.reading.formats import check_format
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
-from structrag.text.tokens import huggingface_counter, tiktoken_counter
+from structrag.text.tokens import check_counter, huggingface_counter, tiktoken_counter
 
 LengthFunction = Callable[[str], int]
 
@@ -99,10 +100,8 @@ class StructureSplitter(TextSplitter):
             raise InvalidParameter(
                 f"chunk_overlap must be 0 for {type(self).__name__}; got {chunk_overlap}."
             )
-        if not callable(length_function):
-            raise InvalidParameter(
-                f"length_function must be a function from str to int; got {length_function!r}."
-            )
+        with in_host_words(counter="length_function"):
+            check_counter(length_function)
         super().__init__(
             chunk_size,
             min(chunk_overlap, chunk_size),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.documents import Document
@@ -57,18 +58,9 @@ class ToolRetriever(BaseRetriever):
             return super().as_tool(
                 args_schema, name=name, description=description, arg_types=arg_types
             )
-
-        def search(query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
-            return _with_documents(self.invoke(query, config))
-
-        async def asearch(
-            query: str, config: RunnableConfig
-        ) -> tuple[str, list[Document]]:
-            return _with_documents(await self.ainvoke(query, config))
-
         return StructuredTool.from_function(
-            search,
-            asearch,
+            _Searching(self).search,
+            _Searching(self).asearch,
             name=tool_name("search", self, name),
             description=description or SEARCH,
             args_schema=SearchInput,
@@ -80,23 +72,43 @@ def answering_tool(
     chain: Runnable[Any, dict[str, Any]], name: str | None, description: str | None
 ) -> BaseTool:
     """A tool of a chain with `answer` and `evidence`. It answers a question."""
-
-    def answer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
-        return _with_evidence(chain.invoke(question, config))
-
-    async def aanswer(
-        question: str, config: RunnableConfig
-    ) -> tuple[str, dict[str, Any]]:
-        return _with_evidence(await chain.ainvoke(question, config))
-
     return StructuredTool.from_function(
-        answer,
-        aanswer,
+        _Answering(chain).answer,
+        _Answering(chain).aanswer,
         name=tool_name("answer_from", chain, name),
         description=description or ANSWER,
         args_schema=QuestionInput,
         response_format="content_and_artifact",
     )
+
+
+# Methods, not functions within functions, so that a tool can be pickled.
+@dataclass(frozen=True, slots=True)
+class _Searching:
+    retriever: BaseRetriever
+
+    def search(self, query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
+        return _with_documents(self.retriever.invoke(query, config))
+
+    async def asearch(
+        self, query: str, config: RunnableConfig
+    ) -> tuple[str, list[Document]]:
+        return _with_documents(await self.retriever.ainvoke(query, config))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answering:
+    chain: Runnable[Any, dict[str, Any]]
+
+    def answer(
+        self, question: str, config: RunnableConfig
+    ) -> tuple[str, dict[str, Any]]:
+        return _with_evidence(self.chain.invoke(question, config))
+
+    async def aanswer(
+        self, question: str, config: RunnableConfig
+    ) -> tuple[str, dict[str, Any]]:
+        return _with_evidence(await self.chain.ainvoke(question, config))
 
 
 def _with_documents(documents: list[Document]) -> tuple[str, list[Document]]:

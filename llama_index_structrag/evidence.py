@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from llama_index.core.bridge.pydantic import Field, PrivateAttr, model_validator
+from llama_index.core.bridge.pydantic import Field, model_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import (
@@ -75,8 +75,7 @@ class EvidenceRetriever(IndexRetriever):
     order: str
 
     def _core(self) -> Any:
-        top_k = self._settings.get("k")
-        check_limits(self.order, similarity_top_k=top_k, max_tokens=self.max_tokens)
+        check_limits(self.order, self._settings.get("k"), self.max_tokens)
         return super()._core()
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
@@ -133,8 +132,6 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     order: str = Field(default="rank", description="'rank' or 'document'.")
     context: str = Field(default="lead", description="'lead', 'all' or 'none'.")
 
-    _shortener: Shortener = PrivateAttr()
-
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, fields: Any) -> Any:
@@ -147,8 +144,11 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     def model_post_init(self, context: Any, /) -> None:
         """Check now what a question would reject."""
         super().model_post_init(context)
+        self._shortener()
+
+    def _shortener(self) -> Shortener:
         with in_host_words(embedder="embed_model", embedding="embed_model"):
-            self._shortener = Shortener(
+            return Shortener(
                 core_embedder(self.embed_model),
                 token_encoder=self.token_encoder,
                 max_tokens=self.max_tokens,
@@ -172,7 +172,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         with_text = [node for node in nodes if isinstance(node.node, TextNode)]
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
         places = [_place(node.node) for node in with_text]
-        slices = self._shortener.shorten(texts, query_bundle.query_str, places)
+        slices = self._shortener().shorten(texts, query_bundle.query_str, places)
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
 
 

@@ -69,11 +69,7 @@ _PLACES = ("title", "text")
 _PROMPTS = {"merged": _PLACES, "summary": _PLACES, "keywords": _PLACES}
 HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
 EMBED_NAMES = {"embedder": "embed_model", "embedding": "embed_model"}
-ARGUMENT_HINTS = {
-    **HINTS,
-    "k": "Pass similarity_top_k=.",
-    "embed_model": "Create the retriever with from_documents, which accepts it.",
-}
+K_NAME = {"k": "similarity_top_k"}
 
 
 class IndexRetriever(ToolRetriever):
@@ -99,7 +95,14 @@ class IndexRetriever(ToolRetriever):
         **settings: Unpack[RetrieverSettings],
     ) -> None:
         kind = type(self)
-        check_arguments(kind.__name__, settings, kind._arguments(), ARGUMENT_HINTS)
+        of_index = kind._index_options("from_documents")
+        made = "Create the retriever with from_documents, which accepts it."
+        hints = {
+            **HINTS,
+            "k": "Pass similarity_top_k=.",
+            **dict.fromkeys(of_index, made),
+        }
+        check_arguments(kind.__name__, settings, kind._arguments(), hints)
         super().__init__(callback_manager, object_map, objects, verbose)
         self.index = index
         self.where: Any = where_of(where, filters)
@@ -111,7 +114,8 @@ class IndexRetriever(ToolRetriever):
         self._settings = chosen
         if similarity_top_k is not None:
             self._settings["k"] = similarity_top_k
-        self.retriever = self._core()
+        with in_host_words(**K_NAME):
+            self.retriever = self._core()
         self.similarity_top_k: float | None = self._settings.get(
             "k", getattr(self.retriever, "k", None)
         )
@@ -264,10 +268,14 @@ class IndexRetriever(ToolRetriever):
         return hits
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self.nodes_of(self._chosen(self._search(query_bundle.query_str)))
+        with in_host_words(**K_NAME):
+            hits = self._search(query_bundle.query_str)
+        return self.nodes_of(self._chosen(hits))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self.nodes_of(self._chosen(await self._asearch(query_bundle.query_str)))
+        with in_host_words(**K_NAME):
+            hits = await self._asearch(query_bundle.query_str)
+        return self.nodes_of(self._chosen(hits))
 
     def _chosen(self, hits: list[Hit]) -> list[Hit]:
         """Those of the hits that are results."""
@@ -396,6 +404,11 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
     there are both."""
     if filters is None:
         return where
+    if not isinstance(filters, MetadataFilters):
+        raise InvalidParameter(
+            f"filters must be LlamaIndex MetadataFilters; got {type(filters).__name__}. Pass a "
+            "dict of metadata as where=."
+        )
     if where is not None:
         raise InvalidParameter(
             "where and filters cannot be used together; put both conditions into one of them."

@@ -20,13 +20,16 @@ A message names the parameter, what is allowed, what came, and what to do next.
 
 from __future__ import annotations
 
+import re
+import reprlib
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from string import Formatter
 from types import FrameType, ModuleType
+from typing import cast
 
 # Packages that a warning never points into.
 _INNER = frozenset({
@@ -151,7 +154,11 @@ def check_arguments(
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         instructions = {**REMOVED_ARGUMENTS, **(hints or {})}
         if name in instructions:
-            hint = f" {instructions[name]}"
+            advice = instructions[name]
+            advised = re.match(r"Pass (\w+)=", advice)
+            if advised and advised[1] not in allowed:  # it says what to do instead
+                advice = instructions.get(advised[1], advice)
+            hint = f" {advice}"
         raise UnknownArgument(
             f"{what} has no argument {name!r}.{hint} Known: {', '.join(allowed)}."
         )
@@ -159,13 +166,15 @@ def check_arguments(
 
 def check_ids(name: str, ids: object) -> list[str]:
     """One id or several as a list. Raise InvalidParameter for anything but strings."""
-    values = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else ids
+    # A pydantic model, such as a document, is iterable too.
+    is_several = isinstance(ids, Collection | Iterator) and not isinstance(ids, str)
+    values: Iterable[object] = cast(Iterable[object], ids) if is_several else [ids]
     names: list[str] = []
     for value in values:
         if not isinstance(value, str):
             raise InvalidParameter(
-                f"{name} must be a document id or a list of them; got {value!r}. `document_ids` "
-                "lists them."
+                f"{name} must be a document id or a list of them; got {reprlib.repr(value)}. "
+                "`document_ids` lists them."
             )
         names.append(value)
     return names

@@ -4,15 +4,23 @@ they read."""
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
+from doubles import HashEmbedder
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import LLM
+from langchain_core.stores import InMemoryByteStore
 from langchain_fakes import BagOfWords
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from langchain_structrag import LangChainEmbedder, LangChainModel, MultiViewRetriever
+from langchain_structrag import (
+    LangChainEmbedder,
+    LangChainModel,
+    MultiViewRetriever,
+    StructragEmbeddings,
+)
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Embed
 from structrag.model_calls.runner import Runner
@@ -144,6 +152,44 @@ def test_what_the_model_reads_is_taken_from_its_encoder(kind: str) -> None:
     text = "# Long\n\n" + "Five words are said here. " * 12
     retriever = MultiViewRetriever.from_texts([text], model, views=["raw"])
     assert retriever.index.usage.embedded > len(retriever.index)
+
+
+class ServedModel(BagOfWords):
+    """Names its model, as ChatOpenAI's relatives do, and holds a client."""
+
+    def __init__(self, client: Any = None) -> None:
+        self.model = "served-3"
+        self.client = client
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        ServedModel,
+        lambda: ServedModel(Encoder()),
+        lambda: StructragEmbeddings(HashEmbedder()),
+    ],
+)
+def test_cached_embeddings_are_those_behind_the_cache(
+    made: Any, tmp_path: Path
+) -> None:
+    classic = pytest.importorskip("langchain_classic.embeddings")
+    plain = made()
+
+    def cached() -> Any:
+        return classic.CacheBackedEmbeddings.from_bytes_store(
+            plain, InMemoryByteStore(), namespace="a", key_encoder="sha256"
+        )
+
+    embedder = LangChainEmbedder(cached())
+    expected = LangChainEmbedder(plain)
+    assert (embedder.name, embedder.max_tokens) == (expected.name, expected.max_tokens)
+    assert LangChainEmbedder(cached(), name="mine").name == "mine"
+    MultiViewRetriever.from_texts(["# Pump\n\nIt pumps."], cached()).save(
+        tmp_path / "index"
+    )
+    for again in (cached(), plain):
+        assert MultiViewRetriever.load(tmp_path / "index", again).invoke("pumps")
 
 
 def test_a_limit_can_be_given_with_an_embedder() -> None:

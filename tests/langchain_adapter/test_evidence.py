@@ -134,6 +134,9 @@ def test_results_of_others_are_shortened() -> None:
     assert named.id == "7:20-52" and text[20:52] == named.page_content
     assert compressor.compress_documents([], "pump") == []
     assert compressor.compress_documents(found, " ") == []
+    changed = EvidenceCompressor(max_tokens=1000)
+    changed.max_tokens = 10
+    assert changed.compress_documents(found, "Which pump leaks?") == [short]
     with pytest.raises(ValueError, match="max_tokens"):
         EvidenceCompressor(max_tokens=0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 from dataclasses import fields
 from pathlib import Path
@@ -57,6 +58,21 @@ def test_an_unknown_argument_is_answered(
     made = retriever.from_documents(DOCUMENTS, BagOfWords())
     with pytest.raises(UnknownArgument, match="has no argument 'kk'"):
         retriever(index=made.index, kk=3)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize("name", ["chunk_size", "vector_store", "text_splitter"])
+def test_advice_names_no_argument_that_is_refused(retriever: Any, name: str) -> None:
+    made = retriever.from_documents(DOCUMENTS, BagOfWords())
+    for call in (
+        lambda **options: retriever.from_documents([], BagOfWords(), **options),
+        lambda **options: retriever(index=made.index, **options),
+    ):
+        with pytest.raises(UnknownArgument) as caught:
+            call(**{name: 3})
+        advice, _, known = str(caught.value).partition(" Known: ")
+        advised = re.search(r"Pass (\w+)=", advice)
+        assert advised is None or advised[1] in known.strip(".").split(", ")
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

@@ -237,6 +237,22 @@ def test_a_place_that_is_no_number_makes_no_chunk_of_a_document(start: Any) -> N
     assert MultiViewRetriever.from_documents([document], BagOfWords()).invoke("water")
 
 
+@pytest.mark.parametrize("as_list", [True, False])
+def test_documents_are_deleted_by_their_ids(as_list: bool) -> None:
+    document = Document("# Pump\n\n" + "It pumps. " * 500, id="pump")
+    retriever = MultiViewRetriever.from_documents([document])
+    wrong: Any = [document] if as_list else document
+    with pytest.raises(InvalidParameter, match="got Document") as told:
+        retriever.delete(wrong)
+    assert len(str(told.value)) < 200 and retriever.index.document_ids == ["pump"]
+
+
+def test_strings_in_the_place_of_documents_are_told_of_from_texts() -> None:
+    wrong: Any = ["# Pump"]
+    with pytest.raises(InvalidParameter, match="For strings use"):
+        MultiViewRetriever.from_documents(wrong)
+
+
 def test_one_document_is_to_be_put_in_a_list() -> None:
     with pytest.raises(
         InvalidParameter, match=r"got one Document\. Put it in a list\."

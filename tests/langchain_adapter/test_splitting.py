@@ -22,6 +22,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from langchain_structrag import (
     ContentAwareTextSplitter,
     FixedTextSplitter,
+    HiQATransformer,
     PICTextSplitter,
 )
 from structrag.errors import InvalidParameter
@@ -125,6 +126,13 @@ def test_wrong_arguments_are_named() -> None:
             getattr(splitter, method)(argument)
     with pytest.raises(InvalidParameter, match="metadatas"):
         splitter.create_documents(["a", "b"], [{}])
+
+
+@pytest.mark.parametrize("wrong", [None, str.split, lambda text: -1])
+@pytest.mark.parametrize("kind", [ContentAwareTextSplitter, HiQATransformer])
+def test_a_length_function_is_refused_by_its_own_name(kind: Any, wrong: Any) -> None:
+    with pytest.raises(InvalidParameter, match="length_function must be"):
+        kind(chunk_size=50, length_function=wrong)
 
 
 @pytest.mark.parametrize("base", [ContentAwareTextSplitter, PICTextSplitter])

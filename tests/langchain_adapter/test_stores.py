@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -267,3 +268,22 @@ def test_a_long_document_comes_in_batches(kind: Any) -> None:
     changed = Document("# Book\n\n" + "".join(sections[1:]), id="book")
     retriever.add_documents([changed])
     assert retriever.delete("book") and not store.store
+
+
+@pytest.mark.parametrize("kind", [InMemoryVectorStore, Distances, Scoreless])
+async def test_a_store_without_the_index_is_told(kind: Any, tmp_path: Path) -> None:
+    store = kind(EMBEDDING)
+    made = MultiViewRetriever.from_documents(DOCUMENTS, vectorstore=store, k=3)
+    made.save(tmp_path / "index")
+    assert made.invoke("Text number 3.", where={"name": "b"})
+    other = kind(EMBEDDING)
+    other.add_documents([Document("Text number 3.")])
+    for wrong in (kind(EMBEDDING), other):
+        opened = MultiViewRetriever.load(tmp_path / "index", vectorstore=wrong, k=3)
+        with pytest.warns(UserWarning, match="only words were matched"):
+            assert opened.invoke("Text number 3.")
+        with pytest.warns(UserWarning, match="only words were matched"):
+            assert await opened.ainvoke("Text number 3.", where={"name": "b"})
+    emptied = MultiViewRetriever.load(tmp_path / "index", vectorstore=store, k=3)
+    emptied.delete(emptied.index.document_ids)
+    assert emptied.invoke("Text number 3.") == []  # as it should be

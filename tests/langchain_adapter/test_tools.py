@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import re
-from typing import Any
+from copy import deepcopy
+from typing import Any, get_type_hints
 
 import pytest
 from langchain_core.documents import Document
@@ -109,6 +111,23 @@ async def test_self_ask_is_a_tool() -> None:
     message = tool.invoke(called(tool.name, question="Who made the X100?"))
     assert message.content.startswith("Acme\n\n[1] pump.md, Pump")
     assert message.artifact["answer"] == "Acme"
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+async def test_a_tool_can_be_copied_and_pickled(copied: Any) -> None:
+    question = "When does the seal wear?"
+    inner = MultiViewRetriever.from_documents(documents())
+    searching = TwoHopRetriever(retriever=inner).as_tool(name="hops")
+    copy = copied(searching)
+    call = called("hops", query=question)
+    hints = [get_type_hints(part) for part in (copy.func, copy.coroutine)]
+    assert all("config" in each for each in hints)  # LangGraph's ToolNode reads them
+    assert copy.name == "hops" and copy.invoke(call) == searching.invoke(call)
+    assert await copy.ainvoke(call) == copy.invoke(call)
+    replies = ["So the final answer is: A year."]
+    answering = copied(SelfAsk(inner, FakeListChatModel(responses=replies)).as_tool())
+    assert "A year." in answering.invoke({"question": question})
+    assert "A year." in await answering.ainvoke({"question": question})
 
 
 def test_a_model_is_told_the_schema() -> None:

@@ -127,6 +127,20 @@ def test_nodes_of_others_are_shortened() -> None:
         EvidencePostprocessor(max_tokens=0)
 
 
+def test_a_postprocessor_heeds_settings_that_change() -> None:
+    text = "Cats sleep. The blue pump leaks at the seal. The pump is old."
+    nodes = [NodeWithScore(node=TextNode(text=text))]
+    postprocessor = EvidencePostprocessor(max_tokens=100)
+    postprocessor.max_tokens = 10
+    other = EvidencePostprocessor().model_copy(update={"max_tokens": 10})
+    for each in (postprocessor, other):
+        found = each.postprocess_nodes(nodes, query_str="Which pump leaks at the seal?")
+        assert [node.text for node in found] == ["The blue pump leaks at the seal."]
+    postprocessor.max_tokens = 0
+    with pytest.raises(InvalidParameter, match="max_tokens must be"):
+        postprocessor.postprocess_nodes(nodes, query_str="pump")
+
+
 def test_nodes_of_an_index_are_not_embedded_again() -> None:
     encoder = HashTokens()
     rows = "".join(f"| part {i} of the pump | {i * 7} pieces |\n" for i in range(60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,42 @@ def test_an_unknown_argument_is_answered(
     made = retriever.from_documents(documents(), embed_model=HashEmbedding())
     with pytest.raises(UnknownArgument, match="has no argument 'similarity_top_kk'"):
         retriever(made.index, similarity_top_kk=3)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize("name", ["storage_context", "chunk_size", "transformations"])
+def test_advice_names_no_argument_that_is_refused(retriever: Any, name: str) -> None:
+    made = retriever.from_documents(documents(), embed_model=HashEmbedding())
+    for call in (
+        lambda **options: retriever.from_documents(
+            [], embed_model=HashEmbedding(), **options
+        ),
+        lambda **options: retriever(made.index, **options),
+    ):
+        with pytest.raises(UnknownArgument) as caught:
+            call(**{name: 3})
+        advice, _, known = str(caught.value).partition(" Known: ")
+        advised = re.search(r"Pass (\w+)=", advice)
+        assert advised is None or advised[1] in known.strip(".").split(", ")
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+async def test_errors_call_the_limit_as_the_user_did(retriever: Any) -> None:
+    made = retriever.from_documents(documents(), embed_model=HashEmbedding())
+    for wrong in (0, 1.5, "3", float("inf")):
+        with pytest.raises(InvalidParameter, match=r"^similarity_top_k must be"):
+            retriever(made.index, similarity_top_k=wrong)
+    made.similarity_top_k = 0
+    with pytest.raises(InvalidParameter, match=r"^similarity_top_k must be"):
+        made.retrieve("filter")
+    with pytest.raises(InvalidParameter, match=r"^similarity_top_k must be"):
+        await made.aretrieve("filter")
+
+
+@pytest.mark.parametrize("wrong", [{"year": 2020}, ["year"], 5])
+def test_filters_of_another_kind_are_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"filters must be .* Pass a .* where="):
+        EvidenceRetriever.from_documents(documents(), embed_model="lsa", filters=wrong)
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

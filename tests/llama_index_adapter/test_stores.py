@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,3 +114,16 @@ def test_a_long_document_comes_in_batches(kind: Any) -> None:
     )
     assert len(store.nodes) > 170
     assert retriever.delete("book") and not store.nodes
+
+
+def test_a_store_without_the_index_is_told(tmp_path: Path) -> None:
+    embedding = HashEmbedding()
+    made = MultiViewRetriever.from_documents(
+        documents(2), embed_model=embedding, vector_store=SimpleVectorStore()
+    )
+    made.save(tmp_path / "index")
+    opened = MultiViewRetriever.load(
+        tmp_path / "index", embed_model=embedding, vector_store=SimpleVectorStore()
+    )
+    with pytest.warns(UserWarning, match="only words were matched"):
+        assert opened.retrieve("More 1.")

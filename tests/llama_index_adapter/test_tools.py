@@ -33,6 +33,15 @@ def test_tools_are_named_by_their_documents_and_conditions() -> None:
     with pytest.warns(UserWarning, match="already"):
         assert one.as_tool().metadata.name == "search_town_bonn_and_town_kiel_2"
     assert one.as_tool(name="bonn").metadata.name == "bonn"
+    plain = Document(text="It leaks.")  # neither a title nor an id of its own
+    titled = Document(text="# Ovens\n\nHot.", id_="ovens")
+    for documents, name in (
+        ([plain], "search_documents"),
+        ([plain, titled], "search_ovens_and_more"),
+        ([Document(text="It leaks.", id_="pumps")], "search_pumps"),
+    ):
+        retriever = MultiViewRetriever.from_documents(documents)
+        assert retriever.as_tool().metadata.name == name
 
 
 @pytest.mark.parametrize("kind", [EvidenceRetriever, MultiViewRetriever])

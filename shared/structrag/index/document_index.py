@@ -388,7 +388,8 @@ def check_embedder(
         raise InvalidParameter(
             f"embedder cannot be verified: the index at {os.fspath(path)!r} was built with an "
             "embedder without a name, such as a lambda or an object that holds one. Rebuild the "
-            "index with a named one, such as FunctionEmbedder(function, name=...)."
+            "index with a named one: pass name= to FunctionEmbedder, LangChainEmbedder or "
+            "LlamaIndexEmbedder."
         )
     if name != config["embedder"]:
         raise InvalidParameter(

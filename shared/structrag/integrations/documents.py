@@ -48,6 +48,8 @@ MEDIA_TYPES = {
     "application/xhtml+xml": "html",
 }
 PDF_TYPE = "application/pdf"
+# Types of what is missing in a table, those of pandas without importing it.
+_MISSING = ("NoneType", "NaTType", "NAType")
 _TAG_FIRST = re.compile(r"[\s\ufeff]*<[a-zA-Z!?/]")
 # Names by which loaders tell which part of a source a text is: a kind of part, a mark, or a kind
 # with its mark, such as "page", "index", "pageNumber" and "chunk_id".
@@ -267,8 +269,8 @@ def json_values(value: Any) -> Any:
     between date and time, and spans of time their seconds. Paths, UUIDs, decimals and fractions
     become text, bytes Base64 text. Enum members become their values, NumPy scalars and arrays plain
     numbers and lists, dataclasses dicts. Tuples become lists, and sets sorted lists. Keys become
-    strings, and NaN, which stands for what is missing in a table, None. Anything else stays as it
-    is, for whoever needs JSON to refuse.
+    strings. NaN, and NaT and NA of pandas, stand for what is missing in a table and become None.
+    Anything else stays as it is, for whoever needs JSON to refuse.
 
     Example:
         >>> from datetime import datetime
@@ -281,8 +283,10 @@ def json_values(value: Any) -> Any:
     # NumPy without importing it: float64 and str_ are floats and strings too, and become plain.
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return json_values(_unpacked(value))
-    if value is None or isinstance(value, str | bool | int | float):
-        return None if isinstance(value, float) and isnan(value) else value
+    if type(value).__name__ in _MISSING or (isinstance(value, float) and isnan(value)):
+        return None
+    if isinstance(value, str | bool | int | float):
+        return value
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return _json_items(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -247,12 +247,13 @@ def in_host_words(**names: str) -> Iterator[None]:
         raise type(error)(said) from error.__cause__
 
 
-def check_limits(order: str, **limits: float | None) -> None:
+def check_limits(order: str, k: float | None, max_tokens: float | None) -> None:
     """Raise InvalidParameter for limits of evidence that are not allowed."""
     check_choice("order", order, ORDERS)
-    for name, limit in limits.items():
-        if limit is not None:
-            check_at_least(name, limit, 1)
+    if k is not None:
+        checked_k(k)
+    if max_tokens is not None:
+        check_at_least("max_tokens", max_tokens, 1)
 
 
 def warn_of_chunks(are_chunks: Iterable[bool]) -> None:

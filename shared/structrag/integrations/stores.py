@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from structrag.errors import warn_user
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.selection import row_numbers
@@ -94,7 +95,14 @@ def paged_flow(
         matches = yield asked
         ranking = _allowed(reader, matches, allowed)[: request.n]
         is_complete = len(ranking) >= min(request.n, len(allowed))
-        if is_complete or len(matches) < asked or asked == most:
+        is_all = len(matches) < asked
+        if is_all and allowed and not ranking and view_of(request) == "raw":
+            warn_user(
+                "The vector store returned nothing of this index, so only words were matched. It "
+                "is empty or not the one that the index was built with. Pass that store, or build "
+                "the index again."
+            )
+        if is_complete or is_all or asked == most:
             return ranking
         asked *= 2
 

@@ -15,6 +15,8 @@ from structrag.errors import UnknownDocument, warn_user
 
 LONGEST = 64  # characters of a tool's name, as models' services allow
 _SHOWN = 3  # documents that are named before it becomes "and more"
+# What a host makes as an id where a document has none; another one in each run.
+_UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 _lock = Lock()
 # Name -> the retriever that has it, while it is there, and what that searches.
 _given: dict[str, tuple[ReferenceType[Any], str]] = {}
@@ -23,9 +25,9 @@ _given: dict[str, tuple[ReferenceType[Any], str]] = {}
 def tool_name(verb: str, retriever: Any, name: str | None) -> str:
     """The name of a tool: the user's, else told from the titles of the documents.
 
-    Such as "search_ovens"; "search_documents" where they are not known. A warning says where a
-    retriever that is still there, over other documents, has that name already; one that was told
-    from titles is numbered then.
+    Such as "search_ovens"; "search_documents" where they are not known. A warning says where
+    another retriever that is still there, or one over other documents, has that name already; one
+    that was told from titles is numbered then.
 
     Args:
         verb: What the tool does, such as "search".
@@ -48,9 +50,9 @@ def tool_name(verb: str, retriever: Any, name: str | None) -> str:
     if is_taken:
         cure = "" if name else f", so this one is {free!r}"
         warn_user(
-            f"Another tool, over other documents, already has the name {chosen!r}{cure}: of two "
-            "tools with the same name, an agent keeps one. Pass name= and description= that say "
-            "what the documents are about."
+            "Another tool, of another retriever or over other documents, already has the name "
+            f"{chosen!r}{cure}: of two tools with the same name, an agent keeps one. Pass name= "
+            "and description= that say what the documents are about."
         )
     return free
 
@@ -78,17 +80,15 @@ def _identity(index: Any, retriever: Any) -> str:
 
 
 def _topic(index: Any) -> str:
-    """The documents' titles as words of a name."""
+    """The documents' titles, or else their ids, as words of a name."""
     n_documents = len(index.document_ids) if index is not None else 0
     words = [_words(title) for title in _titles(index, _SHOWN)]
-    if not n_documents:
+    if not words:
         return "documents"
-    if not words or not all(
-        words
-    ):  # such as Chinese ones, of which no letter may stand in a name
+    if not all(words):  # such as Chinese ones, of which no letter may stand in a name
         digest = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
         return f"documents_{digest.hexdigest()[:4]}"
-    if n_documents > _SHOWN:
+    if n_documents > len(words):
         return f"{_shortened(words[0], 40)}_and_more"
     return "_and_".join(_shortened(word, 40 // len(words)) for word in words)
 
@@ -99,7 +99,8 @@ def _titles(index: Any, n: int) -> Iterator[str]:
             document = index.store.document(doc_id)
         except UnknownDocument:  # another thread has deleted it
             continue
-        yield document.title or doc_id
+        if document.title or not _UUID.fullmatch(doc_id):
+            yield document.title or doc_id
 
 
 def _words(title: str) -> str:

@@ -136,6 +136,12 @@ def test_each_type_has_one_spelling(value: Any, plain: Any) -> None:
     assert json.loads(json.dumps(json_values({"deep": [value]}))) == {"deep": [plain]}
 
 
+@pytest.mark.parametrize("name", ["NA", "NaT"])
+def test_what_is_missing_in_a_table_is_none(name: str) -> None:
+    missing = getattr(pytest.importorskip("pandas"), name)
+    assert json_values({"a": missing, "b": [missing]}) == {"a": None, "b": [None]}
+
+
 FLAT = "Plain words stand here, and nothing else. " * 80  # 3,360 characters
 PAGE = {"source": "manual.pdf", "page": 0, "file_type": "application/pdf"}
 
