@@ -46,8 +46,8 @@ def test_tools_are_named_by_their_documents_and_conditions() -> None:
 
 @pytest.mark.parametrize("kind", [EvidenceRetriever, MultiViewRetriever])
 async def test_a_retriever_is_a_tool_that_cites(kind: Any) -> None:
-    tool = kind.from_documents(documents()).as_tool(description="About pumps.")
-    assert tool.metadata.name.startswith("search_pump")
+    tool = kind.from_documents(documents()).as_tool(kind.__name__, "About pumps.")
+    assert tool.metadata.name == kind.__name__
     assert tool.metadata.description == "About pumps."
     assert list(tool.metadata.get_parameters_dict()["properties"]) == ["query"]
     output = str(tool.call(query="When does the seal wear?"))
@@ -108,9 +108,7 @@ async def test_an_agent_that_calls_functions_answers_from_what_the_tool_cites() 
         return ChatMessage(role="assistant", blocks=[call])
 
     llm = mock.MockFunctionCallingLLM(response_generator=reply)
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(
-        description="About pumps."
-    )
+    tool = EvidenceRetriever.from_documents(documents()).as_tool("called")
     agent = FunctionAgent(tools=[tool], llm=llm, streaming=False)
     answer = await agent.run("When does the seal wear?")
     assert str(answer).startswith("After a year: [1] pump.md, Pump")
@@ -138,9 +136,7 @@ class Replies(ScriptedLLM):
 async def test_a_reasoning_agent_answers_from_what_the_tool_cites() -> None:
     from llama_index.core.agent.workflow import ReActAgent
 
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(
-        description="About pumps."
-    )
+    tool = EvidenceRetriever.from_documents(documents()).as_tool("reasoned")
     replies = [
         f"Thought: I search.\nAction: {tool.metadata.name}\nAction Input: "
         '{"query": "When does the seal wear?"}',

@@ -236,7 +236,8 @@ def stores(
 def as_ids(store: Any, ranking: Any) -> list[tuple[str, float]]:
     reader = store.reader()
     return [
-        (reader.chunk(row).id, pytest.approx(score, abs=2e-6)) for row, score in ranking
+        (reader.chunk(row).id, pytest.approx(score, rel=1e-6, abs=2e-6))
+        for row, score in ranking
     ]
 
 
