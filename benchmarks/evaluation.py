@@ -176,6 +176,8 @@ _MANUALS = ("hiqa.md", "boards: 60 manuals")
 _FUSED = "path | LlamaIndex QueryFusionRetriever, relative_score"
 _QUALITY = ("quality.md", "Average over the sets")
 _CHOICES = ("quality_choices.md", "What the defaults rest on")
+_MARKDOWN = ("boundaries.md", "20 Markdown documents")
+_PAPERS = ("boundaries.md", "papers of qasper")
 _ORACLE = ("d3_oracle.md", "D3 with oracle")
 _PIC = ("paper_tables.md", "PIC: tables 1")
 _ROWS = {
@@ -215,10 +217,21 @@ FIGURES = {
     "matching_1000": (*_ADDED, "1,000", 8),
     "multiview": (*_CHUNKS, "**MC-indexing (MultiViewRetriever)**", 8),
     "fixed_chunks": (*_CHUNKS, "fixed 200", 8),
+    "multiview_gain": (
+        "methods.md",
+        "won and lost",
+        "MC-indexing (MultiViewRetriever)",
+        8,
+    ),
     "idms": (*_CHUNKS, "**IDMSSplitter**", 8),
     "pic": (*_CHUNKS, "**PICSplitter**", 8),
     "langchain_chunks": (*_CHUNKS, "LangChain recursive 200", 8),
     "llama_index_chunks": (*_CHUNKS, "LlamaIndex SentenceSplitter 300", 8),
+    "pic_f1": (*_MARKDOWN, "PICSplitter", 3),
+    "idms_f1": (*_MARKDOWN, "IDMSSplitter", 3),
+    "peer_f1": (*_MARKDOWN, "chonkie RecursiveChunker 300", 3),
+    "idms_f1_papers": (*_PAPERS, "IDMSSplitter", 3),
+    "peer_f1_papers": (*_PAPERS, "chonkie RecursiveChunker 300", 3),
     "boards_path": (*_MANUALS, "path | all three (default)", 2),
     "boards_none": (*_MANUALS, "none | dense", 2),
     "boards_peer": (*_MANUALS, "path | LangChain EnsembleRetriever", 2),
@@ -228,6 +241,8 @@ FIGURES = {
     "all_both": (*_QUALITY, "content-aware 300, path | all | both", 6),
     "all_dense": (*_QUALITY, "content-aware 300, path | all | dense", 6),
     "all_bm25": (*_QUALITY, "content-aware 300, path | all | BM25", 6),
+    "all_both_2000": (*_QUALITY, "content-aware 300, path | all | both", 10),
+    "raw_both_2000": (*_QUALITY, "content-aware 300, path | raw | both", 10),
     "raw_both": (*_QUALITY, "content-aware 300, path | raw | both", 6),
     "all_no_path": (*_QUALITY, "content-aware 300, no path | all | both", 6),
     "paper_mc": (*_QUALITY, "preset paper | all | dense", 6),
@@ -235,6 +250,7 @@ FIGURES = {
     "default_d3": (*_ORACLE, "D3-BASE", 6),
     "paper_pic": (*_PIC, "PIC", 4),
     "words_pic": (*_PIC, "fixed size, 100 words", 4),
+    "limit_200": (*_CHOICES, "200, both", 7),
     "limit_300": (*_CHOICES, "300, both", 7),
     "limit_512": (*_CHOICES, "512, both", 7),
     "limit_none": (*_CHOICES, "None, both", 7),
