@@ -9,10 +9,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import site
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from structrag import errors
@@ -23,12 +28,65 @@ from structrag.errors import (
     check_at_least,
 )
 
-_START = (
-    "import json, sys; from importlib import import_module; "
-    "request = json.loads(sys.stdin.buffer.readline()); "
-    "sys.path[:] = request['modules']; "
-    "import_module(request['module']).answer(request)"
-)
+_CHILD = Path(__file__).with_name("child.py")
+
+
+def environment() -> dict[str, Any]:
+    """What this process can import, for `child.adopt`: folders of installed packages, and modules
+    loaded from elsewhere by their files."""
+    try:
+        folder = os.getcwd()
+    except OSError:  # it has been deleted
+        folder = os.sep
+    user_site = site.getusersitepackages() if site.ENABLE_USER_SITE else ""
+    return {
+        "folder": folder,
+        "sites": [user_site] if user_site in sys.path else [],
+        "files": dict(_files_outside(_installed_folders(user_site))),
+    }
+
+
+def _installed_folders(user_site: str) -> tuple[str, ...]:
+    """The folders of the standard library and of installed packages, each with a separator."""
+    folders = {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib")),
+        *site.getsitepackages(),
+        user_site,
+    }
+    return tuple(
+        os.path.join(os.path.realpath(folder), "") for folder in folders if folder
+    )
+
+
+def _files_outside(
+    installed: tuple[str, ...],
+) -> Iterator[tuple[str, tuple[str | None, list[str] | None]]]:
+    """Modules at the top that were loaded from other folders."""
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if "." in name or name == "__main__" or spec is None:
+            continue
+        file = spec.origin if spec.has_location else None
+        folders = spec.submodule_search_locations
+        places = [file] if file else list(folders or ())
+        if places and not os.path.realpath(places[0]).startswith(installed):
+            yield name, (file, None if folders is None else list(folders))
+
+
+def start_child(module: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a process that runs `main()` of a module of structrag, with pipes for its input and
+    output. It imports nothing from the current folder. Raises OSError if the system refuses."""
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        [sys.executable, "-I", str(_CHILD), module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        **options,
+    )
+    assert process.stdin is not None  # noqa: S101
+    with suppress(OSError):  # it has ended; its reader notices
+        process.stdin.write(json.dumps(environment()).encode() + b"\n")
+        process.stdin.flush()
+    return process
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +137,22 @@ def asked(
     whole = {
         **request,
         "module": module,
-        "modules": sys.path,
         "max_memory": limits.max_memory,
         "max_seconds": limits.max_seconds,
     }
     try:
-        process = subprocess.run(
-            [sys.executable, "-c", _START],
-            input=json.dumps(whole).encode() + b"\n" + data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=limits.max_seconds,
-            check=False,
+        process = start_child(__name__, stderr=subprocess.DEVNULL)
+        output, _ = process.communicate(
+            json.dumps(whole).encode() + b"\n" + data, timeout=limits.max_seconds
         )
     except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
         raise InvalidDocument(
             f"{name} was not read within {limits.max_seconds:g} seconds. {advice}"
         ) from None
     try:
-        reply: dict[str, Any] = json.loads(process.stdout)
+        reply: dict[str, Any] = json.loads(output)
     except ValueError:
         memory = "" if limits.max_memory is None else f" of {limits.max_memory:,} bytes"
         raise InvalidDocument(
@@ -109,7 +164,7 @@ def asked(
     return reply
 
 
-def _ending(process: subprocess.CompletedProcess[bytes]) -> str:
+def _ending(process: subprocess.Popen[bytes]) -> str:
     """How a process ended, as people say it."""
     if process.returncode >= 0:
         return f"exit status {process.returncode}"
@@ -117,6 +172,12 @@ def _ending(process: subprocess.CompletedProcess[bytes]) -> str:
         return signal.Signals(-process.returncode).name
     except ValueError:
         return f"signal {-process.returncode}"
+
+
+def main() -> None:
+    """Answer one request of standard input; run by `child`."""
+    request = json.loads(sys.stdin.buffer.readline())
+    import_module(request["module"]).answer(request)
 
 
 def reply_with(request: Mapping[str, Any], reply: Callable[[], dict[str, Any]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -72,16 +71,22 @@ ENDLESS = "import time; time.sleep(600)"
 NOISE = "import sys; sys.stdin.buffer.read(); print('no reply'); sys.exit(3)"
 GREEDY = (
     "import json, sys; from structrag.reading.pdf import isolation; "
-    "request = json.loads(sys.stdin.buffer.readline()); "
+    "sys.stdin.buffer.readline(); request = json.loads(sys.stdin.buffer.readline()); "
     "isolation.pdf_document = lambda *_, **__: bytearray(6_000_000_000); "
     "isolation.answer(request)"
 )
 
 
+def child_runs(code: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = path.with_name("child.py")
+    script.write_text(code)
+    monkeypatch.setattr(processes, "_CHILD", script)
+
+
 def test_without_a_limit_of_memory_no_limit_is_named(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "_START", NOISE)
+    child_runs(NOISE, path, monkeypatch)
     with pytest.raises(InvalidDocument, match=r"more memory than the limit\. "):
         read_file(path, isolated=Isolation(max_memory=None))
     with pytest.raises(
@@ -101,12 +106,12 @@ def test_without_a_limit_of_memory_no_limit_is_named(
     ],
 )
 def test_how_a_process_ended(status: int, expected: str) -> None:
-    assert processes._ending(subprocess.CompletedProcess([], status)) == expected
+    assert processes._ending(SimpleNamespace(returncode=status)) == expected
 
 
 @POSIX
 def test_a_crash_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_START", CRASH)
+    child_runs(CRASH, path, monkeypatch)
     with pytest.raises(
         InvalidDocument, match=r"manual\.pdf' cannot be read: .* with SIGABRT"
     ):
@@ -116,20 +121,20 @@ def test_a_crash_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_an_end_without_a_reply_is_one_sentence(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "_START", NOISE)
+    child_runs(NOISE, path, monkeypatch)
     with pytest.raises(InvalidDocument, match="ended with exit status 3"):
         read_file(path, isolated=True)
 
 
 def test_the_limit_of_time_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_START", ENDLESS)
+    child_runs(ENDLESS, path, monkeypatch)
     with pytest.raises(InvalidDocument, match="was not read within 1 seconds"):
         read_file(path, isolated=Isolation(max_seconds=1))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory needs Linux")
 def test_the_limit_of_memory_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_START", GREEDY)
+    child_runs(GREEDY, path, monkeypatch)
     with pytest.raises(InvalidDocument, match="4,000,000,000 bytes"):
         read_file(path, isolated=True)
 
