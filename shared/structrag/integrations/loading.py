@@ -22,12 +22,7 @@ from structrag.reading.files import (
 )
 from structrag.reading.flat import warn_if_flat
 from structrag.reading.formats import by_media_type, converted, draft_facts
-from structrag.reading.opening import (
-    MAX_BYTES,
-    check_images_to,
-    check_reader,
-    file_bytes,
-)
+from structrag.reading.opening import check_images_to, check_reader, file_bytes
 from structrag.records import Document
 from structrag.text.plurals import pluralise
 
@@ -92,7 +87,7 @@ class FileReading:
         isolated = self._load_isolated(path) if self.isolated else None
         if isolated:
             return isolated
-        loaded = load_bytes(file_bytes(path, MAX_BYTES), str(path))
+        loaded = load_bytes(file_bytes(path), str(path))
         text = with_inputs(path, loaded.text, loaded.metadata[FORMAT_KEY])
         return replace(loaded, text=text)
 
@@ -108,7 +103,7 @@ class FileReading:
         """A file that becomes Markdown, read in a process of its own; None for any other."""
         from structrag.reading.pdf.isolation import isolated_document
 
-        format = registered_format(path.name, file_bytes(path, MAX_BYTES))
+        format = registered_format(path.name, file_bytes(path))
         if format is None:
             return None
         return _of_document(isolated_document(path, format=format.name))

@@ -9,6 +9,7 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from structrag.reading.files import find_files, read_file, read_text
+    from structrag.reading.limits import Limits
     from structrag.reading.outline import Outline
     from structrag.reading.paging import pages_between
     from structrag.reading.processes import Isolation
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Isolation": "structrag.reading.processes",
+    "Limits": "structrag.reading.limits",
     "Outline": "structrag.reading.outline",
     "ReadOptions": "structrag.reading.settings",
     "find_files": "structrag.reading.files",
@@ -27,6 +29,7 @@ _HOMES = {
 }
 __all__ = [
     "Isolation",
+    "Limits",
     "Outline",
     "ReadOptions",
     "find_files",

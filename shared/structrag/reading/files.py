@@ -28,9 +28,9 @@ from structrag.reading.formats import (
     format_named,
     known_suffixes,
 )
+from structrag.reading.limits import Limits, check_characters, reading_within
 from structrag.reading.markdown_source import without_payloads
 from structrag.reading.opening import (
-    MAX_BYTES,
     check_file,
     check_reader,
     file_bytes,
@@ -141,7 +141,19 @@ def read_text(
             f"text must be a string; got {type(text).__name__}. To read a file use "
             "structrag.read_file(path)."
         )
-    meta = dict(meta or {})
+    with reading_within(name="The text"):
+        return _read_text(text, format, id, title, dict(meta or {}), drop_navigation)
+
+
+def _read_text(
+    text: str,
+    format: str,
+    id: str,
+    title: str,
+    meta: dict[str, Any],
+    drop_navigation: bool,
+) -> Document:
+    check_characters(len(text))
     chosen = detect_format(text) if format == "auto" else format
     if registered := format_named(chosen):
         return _read_registered(registered, text, id, title, meta)
@@ -172,7 +184,7 @@ def read_file(
     *,
     format: str = "auto",
     reader: Any = "layout",
-    max_bytes: int | None = MAX_BYTES,
+    limits: Limits | None = None,
     isolated: bool | Isolation = False,
     **options: Unpack[FileOptions],
 ) -> Document:
@@ -198,34 +210,44 @@ def read_file(
 
     A long PDF or HTML page without headings causes a warning.
 
-    Only regular files are read, directly or through a link. `max_bytes` is the largest size; None:
-    no limit.
+    Only regular files are read, directly or through a link. `limits` says how large a file may be
+    and what it may become; None: those of `Limits()`, which hardly any real file meets.
 
     Raises:
-        InvalidDocument: the path does not exist, is a folder, a pipe or a device, is larger than
-            `max_bytes`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
+        InvalidDocument: the path does not exist, is a folder, a pipe or a device, meets one of the
+            `limits`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
             encrypted, damaged or without pages.
-        InvalidParameter: `path` is not a path, `max_bytes` is below 1, `format` or `reader` is
+        InvalidParameter: `path` is not a path, `limits` no `Limits`, `format` or `reader` is
             unknown, or `format` is not "auto" or "markdown" for a PDF.
         MissingExtra: the file is a PDF, and pypdfium2 is not installed.
     """
-    # It parses, which reading otherwise need not.
-    from structrag.reading.flat import warn_if_flat
-
     if options:  # what it takes is looked up for many files, and most give none
         names = [name for name in signature(read_file).parameters if name != "options"]
         check_arguments(
             "read_file", options, [*names[1:], *FileOptions.__annotations__]
         )
     check_reader(reader)
-    settings: dict[str, Any] = {**options}
     path = path_of(path)
+    with reading_within(limits, shown(path)):
+        return _read_file(path, format, reader, isolated, {**options})
+
+
+def _read_file(
+    path: Path,
+    format: str,
+    reader: Any,
+    isolated: bool | Isolation,
+    settings: dict[str, Any],
+) -> Document:
+    # It parses, which reading otherwise need not.
+    from structrag.reading.flat import warn_if_flat
+
     if path.suffix.lower() == PDF_SUFFIX:
-        check_file(path, max_bytes)
+        check_file(path)
         document = _read_pdf(path, format, reader, isolated, settings)
         warn_if_flat(document, "PDF")
         return document
-    data = file_bytes(path, max_bytes)
+    data = file_bytes(path)
     for of_pdf in ("password", "images_to"):
         settings.pop(of_pdf, None)
     meta = {"source": str(path), **(settings.pop("meta", None) or {})}

@@ -12,6 +12,7 @@ from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.file_titles import own_title
+from structrag.reading.limits import reading_within, spend_characters
 from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
@@ -60,7 +61,10 @@ def read_pdf(
         MissingExtra: pypdfium2 is not installed.
     """
     folder = folder_for_images(images_to)
-    with _opened(source, password) as (pdfium, pdf, name):
+    with (
+        reading_within(name=source_name(source)),
+        _opened(source, password) as (pdfium, pdf, name),
+    ):
         pages, found = _pages(pdfium, pdf, name)
         stem = "" if isinstance(source, bytes) else f"{Path(source).stem}-"
         pictures = written_pictures(pdf, without_repeated(found), folder, stem)
@@ -103,6 +107,12 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
             pdf.close()
 
 
+def source_name(source: object) -> str:
+    """What errors call a PDF."""
+    is_path = isinstance(source, str | os.PathLike)
+    return shown(Path(source)) if is_path else "The PDF"  # type: ignore[arg-type]
+
+
 def check_password(password: object) -> None:
     """Raise InvalidParameter unless a password is None or valid UTF-8."""
     if password is None:
@@ -122,12 +132,11 @@ def check_password(password: object) -> None:
 def _read(source: Source) -> tuple[bytes, str]:
     """The bytes of a PDF and its name. Raises InvalidDocument for what is wrong with it as far as
     the bytes show."""
+    name = source_name(source)
     if isinstance(source, bytes):
-        data, name = source, "The PDF"
+        data = source
     elif isinstance(source, str | os.PathLike):
-        path = Path(source)
-        name = shown(path)
-        data = file_bytes(path)
+        data = file_bytes(Path(source))
     else:
         raise InvalidParameter(
             f"source must be a path or the bytes of a PDF; got {type(source).__name__}."
@@ -187,6 +196,8 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Foun
             raise InvalidDocument(
                 f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
             ) from error
+        # One page can be named thousands of times.
+        spend_characters(sum(len(line.text) for line in page.lines))
         pages.append(page)
         pictures.append(found)
     if any(page.lines for page in pages):
