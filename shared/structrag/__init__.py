@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
     from structrag.models.llm import FunctionModel
     from structrag.reading.files import find_files, read_file, read_text
-    from structrag.reading.limits import Limits
     from structrag.reading.sections import parse
     from structrag.records import Chunk, Document, Hit, Section
     from structrag.retrieval.d3.index import D3Index
@@ -56,7 +55,6 @@ _HOMES = {
     "IDMSEnricher": "structrag.chunks.enriching.enricher",
     "IDMSSplitter": "structrag.chunks.idms.splitter",
     "Index": "structrag.index.index",
-    "Limits": "structrag.reading.limits",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "PICSplitter": "structrag.chunks.pic.splitter",
     "Retriever": "structrag.retrieval.retriever",
@@ -92,7 +90,6 @@ __all__ = [
     "IDMSEnricher",
     "IDMSSplitter",
     "Index",
-    "Limits",
     "MultiViewRetriever",
     "PICSplitter",
     "Retriever",

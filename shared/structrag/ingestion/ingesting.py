@@ -48,6 +48,7 @@ from structrag.model_calls.naming import setting_name
 from structrag.model_calls.progress import ProgressLine
 from structrag.reading.files import find_files
 from structrag.reading.formats import check_format
+from structrag.reading.limits import Limits
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.text.plurals import pluralise
@@ -140,6 +141,7 @@ def ingest(
     format: str = "auto",
     reader: Any = "layout",
     isolated: bool = True,
+    limits: Limits | None = None,
     follow_links: bool = False,
     remove_missing: bool = False,
     save_every: float = 60.0,
@@ -183,7 +185,8 @@ def ingest(
             `shared_model` the model runs in actors too, one per free GPU. All machines need the
             same packages, and the files and folders under the same paths. The calling process
             writes the index.
-        format, reader, isolated: As for `read_file`; `isolated` applies to PDF files.
+        format, reader, isolated, limits: As for `read_file`. With the reader "docling" no file is
+            isolated.
         follow_links: As for `find_files`.
         remove_missing: Whether to remove documents whose files no longer exist. Documents whose
             files cannot be examined stay.
@@ -220,6 +223,7 @@ def ingest(
         "format": format,
         "reader": reader,
         "isolated": isolated and reader != "docling",
+        "limits": limits,
     }
     if make is None:
         make = _maker(embedding, shared_model)

@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     from structrag.reading.limits import Limits
     from structrag.reading.outline import Outline
     from structrag.reading.paging import pages_between
-    from structrag.reading.processes import Isolation
     from structrag.reading.sections import parse
     from structrag.reading.settings import ReadOptions
 
 _HOMES = {
-    "Isolation": "structrag.reading.processes",
     "Limits": "structrag.reading.limits",
     "Outline": "structrag.reading.outline",
     "ReadOptions": "structrag.reading.settings",
@@ -28,7 +26,6 @@ _HOMES = {
     "read_text": "structrag.reading.files",
 }
 __all__ = [
-    "Isolation",
     "Limits",
     "Outline",
     "ReadOptions",

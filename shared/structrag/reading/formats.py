@@ -91,6 +91,13 @@ def format_named(name: str) -> Format | None:
     return _FORMATS.get(name)
 
 
+def callers_formats() -> list[Format]:
+    """The formats that `register_format` was called for from outside."""
+    return [
+        format for name, format in _FORMATS.items() if _OURS.get(name) is not format
+    ]
+
+
 def format_names() -> tuple[str, ...]:
     """What `format=` may be: "auto", the formats built in, and the registered ones."""
     return ("auto", *sorted((*BUILT_IN, *_FORMATS)))
@@ -272,3 +279,4 @@ for _language, _suffixes in code.SUFFIXES.items():
     register_format(
         Format(_language, _suffixes, code.reader(_language), is_markup=True)
     )
+_OURS = dict(_FORMATS)

@@ -12,7 +12,6 @@ import pytest
 
 import structrag
 from structrag import read_file
-from structrag.reading.processes import Isolation
 
 NAMES = (
     "json",
@@ -66,7 +65,7 @@ def test_reading_runs_no_module_of_the_current_folder(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend("")
-    assert "Seal" in read_file("parts.csv", isolated=Isolation()).text
+    assert "Seal" in read_file("parts.csv", isolated=True).text
     assert ran(folder) == ""
 
 

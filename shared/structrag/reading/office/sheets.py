@@ -1,4 +1,4 @@
-"""Sheets of XLS, XLSB and ODS by python-calamine (extra `sheets`), in a process of its own.
+"""Sheets of XLS, XLSB and ODS by python-calamine (extra `sheets`), in a reader process.
 
 calamine makes room for all cells between the first and the last one, so that two at opposite
 corners end the process.
@@ -9,18 +9,17 @@ from __future__ import annotations
 import datetime
 import io
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from structrag.errors import require
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import limits_now
 from structrag.reading.office.grid import Sheet, clock
 from structrag.reading.office.package import ENCRYPTED, MOST_BYTES, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
-from structrag.reading.processes import Isolation, asked, reply_with
+from structrag.reading.processes import can_start, is_reader, read_apart
 
-_LIMITS = Isolation()
 _DURATION = re.compile(r"(-?)PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d*)?S)?")
 _ADVICE = "Save it again, as .xlsx."
 
@@ -35,7 +34,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     require("python_calamine", extra="sheets")
     if not data.startswith(OLE) or ENCRYPTED in data:
         _check_package(Package(data, name))
-    reply = asked(__name__, {"name": name}, data, _LIMITS, name or "The file", _ADVICE)
+    reply = _cells(data, name)
     placed = PlacedText()
     unsure = []
     for title, hidden, cells, merged in reply["sheets"]:
@@ -63,10 +62,24 @@ def _check_package(package: Package) -> None:
         package.refuse(f"it unpacks to more than {MOST_BYTES:,} bytes. Split the file.")
 
 
-def answer(request: Mapping[str, Any]) -> None:
-    """The child's part: the cells of all sheets."""
-    data = sys.stdin.buffer.read()
-    reply_with(request, lambda: {"sheets": list(_sheets(data, request["name"]))})
+def _cells(data: bytes, name: str) -> dict[str, Any]:
+    """The cells of all sheets, by a reader process where there can be one."""
+    if is_reader() or not can_start():
+        return cells_here({"name": name}, data)[0]
+    facts, _ = read_apart(
+        f"{__name__}:cells_here",
+        {"name": name},
+        data,
+        limits_now(),
+        name or "The file",
+        _ADVICE,
+    )
+    return facts
+
+
+def cells_here(arguments: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], str]:
+    """The cells of all sheets."""
+    return {"sheets": list(_sheets(data, arguments["name"]))}, ""
 
 
 def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list[Any]]]:
