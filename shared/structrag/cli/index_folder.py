@@ -333,7 +333,13 @@ class IndexFolder:
     ) -> dict[str, FileState]:
         """The files of these paths, else of those named before, each with its state. What leads to
         a place outside of them is none."""
-        paths = paths or [*filter(Path.exists, map(Path, self.memory.roots))]
+        # What was named before may be gone.
+        may_be_gone = {*self._roots, *(() if paths else self.memory.roots)}
+        paths = [
+            path
+            for path in paths or map(Path, self.memory.roots)
+            if os.path.abspath(path) not in may_be_gone or os.path.exists(path)
+        ]
         roots = {
             self._roots.setdefault(os.path.abspath(path), os.path.realpath(path))
             for path in paths

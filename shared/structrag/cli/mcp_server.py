@@ -18,7 +18,12 @@ from typing_extensions import TypedDict
 from structrag._version import __version__
 from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
-from structrag.errors import InvalidParameter, StructragError, check_at_least
+from structrag.errors import (
+    InvalidDocument,
+    InvalidParameter,
+    StructragError,
+    check_at_least,
+)
 from structrag.integrations.metadata import PLACE_KEY, page_label, place_notes
 from structrag.reading.outline import Outline
 from structrag.records import Hit
@@ -28,6 +33,7 @@ T = TypeVar("T")
 # A question by its other name is taken too.
 Query = Annotated[str, Field(validation_alias=AliasChoices("query", "question"))]
 FRESH = 2.0  # seconds in which files are not looked at again
+NEVER = float("-inf")
 INSTRUCTIONS = (
     "Searches a folder of documents. Use evidence to answer a question, search to look for "
     "words, and outline and read_section to read around a passage. Cite passages by document, "
@@ -115,15 +121,24 @@ class Library:
             os.path.abspath(path if path.is_dir() else path.parent) for path in paths
         ] or [*map(os.path.dirname, filter(os.path.isabs, kept.index.document_ids))]
         self.base: str = os.path.commonpath(folders) if folders else ""
-        self._looked = float("-inf")
+        self._looked = NEVER
         self._lock = RLock()
 
     def refresh(self) -> Changes:
-        """Read what changed, unless that was done just now."""
+        """Read what changed, unless that was done just now.
+
+        Raises:
+            InvalidDocument: at the first time there is nothing to serve. Later it may come again.
+        """
         with self._lock:
+            changes = Changes()
             if monotonic() - self._looked < FRESH:
-                return Changes()
-            changes = self.kept.update(self.paths, **self.how)
+                return changes
+            try:
+                changes = self.kept.update(self.paths, **self.how)
+            except InvalidDocument:
+                if self._looked == NEVER:
+                    raise
             self._looked = monotonic()
             return changes
 
@@ -150,7 +165,7 @@ class Library:
             try:
                 return answer()
             except _Left:
-                self._looked = float("-inf")
+                self._looked -= 2 * FRESH
                 self.refresh()
                 return answer()
 
@@ -163,7 +178,7 @@ class Library:
         def listed() -> Contents:
             names = self._inside(document)
             some = slice(first, first + most)
-            if names:
+            if names or not document:
                 entries = [
                     self._entry(name, self._outline(name), 0) for name in names[some]
                 ]
