@@ -90,16 +90,6 @@ class SectionText(TypedDict):
     more: bool  # whether it was cut at `max_tokens`; `end` is where to read on
 
 
-class _Left(InvalidParameter):
-    """A document is not, or no longer, one that is served."""
-
-    def __init__(self, document: str) -> None:
-        super().__init__(
-            f"document must be the name of a document served here; got {document!r}. Call the "
-            "tool outline without a document to list them."
-        )
-
-
 class Library:
     """The documents of some files and folders, searched and read.
 
@@ -159,12 +149,13 @@ class Library:
         return self._now(passages)
 
     def _now(self, answer: Callable[[], T]) -> T:
-        """What is there now answers. Where a file has left since the last look, another is due."""
+        """What is there now answers. What is wrong may be right after another look, such as at a
+        file that has left."""
         with self._lock:
             self.refresh()
             try:
                 return answer()
-            except _Left:
+            except InvalidParameter:
                 self._looked -= 2 * FRESH
                 self.refresh()
                 return answer()
@@ -240,7 +231,7 @@ class Library:
     def _passage(self, hit: Hit) -> FoundPassage:
         chunk = hit.chunk
         if not self.kept.is_there(chunk.doc_id):
-            raise _Left(self._shown(chunk.doc_id))
+            raise _not_served(self._shown(chunk.doc_id))
         document = self.kept.index.store.document(chunk.doc_id)
         return FoundPassage(
             document=self._shown(chunk.doc_id),
@@ -279,13 +270,20 @@ class Library:
         for name in (document, self._place(document)):
             if document and self.kept.holds(name):
                 return name
-        raise _Left(document)
+        raise _not_served(document)
 
     def _outline(self, name: str) -> Outline:
         outline = self.kept.outline(name, **self.how)
         if outline is None:
-            raise _Left(self._shown(name))
+            raise _not_served(self._shown(name))
         return outline
+
+
+def _not_served(document: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"document must be the name of a document served here; got {document!r}. Call the tool "
+        "outline without a document to list them."
+    )
 
 
 def server_of(library: Library) -> MCPServer[Any]:
