@@ -418,8 +418,9 @@ class IndexFolder:
             if not self._is_current():
                 raise
             warn_user(
-                f"The index in {str(self.folder)!r} could not be saved, so what changed is read "
-                f"again next time: {error}"
+                f"The index in {str(self.folder)!r} could not be saved: "
+                f"{error.__cause__ or error}. Answers are up to date; what changed is read again "
+                "next time."
             )
 
     def _write_memory(self) -> None:
