@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,14 @@ def write_summary(path: Path, summary: FolderSummary) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any], **options: Any) -> None:
-    """Replace a file in one step by what JSON makes of `content`."""
+    """Replace a file in one step by what JSON makes of `content`, unless it holds that."""
+    text = json.dumps(content, **options)
+    with suppress(OSError, ValueError):
+        if path.read_text(encoding="utf-8") == text:
+            return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            json.dump(content, file, **options)
+        unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

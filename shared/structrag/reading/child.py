@@ -8,6 +8,11 @@ files, and nothing else is imported from their folders.
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__":  # the parent says what Ctrl-C has ended
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import json
 import os
 import sys

@@ -37,8 +37,8 @@ _READ_AS = {
 }
 # Python's names of encodings of documents: "idna" or "unicode_escape" in a page are none.
 _OF_DOCUMENTS = re.compile(
-    r"cp(?:125\d|437|85\d|86\d|874|932|949|950)|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gb\w+"
-    r"|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab"
+    r"utf-(?:7|8|16|32)(?:-[bl]e)?|cp(?:125\d|437|85\d|86\d|874|932|949|950)|iso8859-\d{1,2}"
+    r"|koi8-[rtu]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab"
 )
 _LABELS = {  # that Python does not know
     "iso-8859-8-i": "iso8859-8",
@@ -114,17 +114,28 @@ def _no_text(name: str) -> InvalidDocument:
 
 
 def _declared(data: bytes) -> str:
-    """Python's name of the encoding that a page declares. "" where it declares none that documents
-    have. UTF-8 needs no declaration, and a page that says UTF-16 in ASCII is not."""
+    """Python's name of the encoding that a page declares; "" for none. UTF-8 needs no declaration,
+    and a page that says UTF-16 in ASCII is not."""
     if not data[:_HEAD].lstrip().startswith(b"<"):
         return ""
     match = _DECLARED.search(data[:_HEAD])
     if match is None:
         return ""
-    label = (match[1] or match[2]).decode("ascii").lower()
+    encoding = encoding_named((match[1] or match[2]).decode("ascii"))
+    return "" if encoding.startswith("utf") else encoding
+
+
+def encoding_named(label: str) -> str:
+    """Python's name of the encoding that documents call so; "" if documents have none such.
+
+    Example:
+        >>> encoding_named("ISO-8859-1"), encoding_named("unicode_escape")
+        ('cp1252', '')
+    """
+    label = label.lower()
     try:
         encoding = codecs.lookup(_LABELS.get(label, label)).name
-    except LookupError:
+    except (LookupError, ValueError):  # it may hold NUL
         return ""
     encoding = _READ_AS.get(encoding, encoding)
     return encoding if _OF_DOCUMENTS.fullmatch(encoding) else ""

@@ -9,7 +9,7 @@ from email.message import EmailMessage
 from email.policy import default
 
 from structrag.errors import InvalidDocument
-from structrag.reading.decoding import decoded
+from structrag.reading.decoding import decoded, encoding_named
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.html.markdown import markdown_parts
@@ -161,10 +161,12 @@ def _attached(part: EmailMessage, kind: str) -> str:
 def _content(part: EmailMessage, name: str) -> str:
     raw = part.get_payload(decode=True)
     data = raw if isinstance(raw, bytes) else b""
-    charset = part.get_content_charset("")
+    # What is more than ASCII says little of itself.
+    label = part.get_content_charset("").replace("us-ascii", "")
+    charset = encoding_named(label)
     try:
         text = data.decode(charset, "replace") if charset else decoded(data, name).text
-    except (LookupError, ValueError, InvalidDocument):
+    except InvalidDocument:
         text = data.decode("latin-1")
     return text.replace("\0", "")
 

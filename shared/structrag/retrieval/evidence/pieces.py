@@ -25,7 +25,7 @@ from structrag.retrieval.evidence.record import (
 from structrag.retrieval.evidence.required_context import RequiredContext
 
 VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
-_MISSING = "\0"  # stands for each character that was not read
+MISSING = "\0"  # stands for each character that was not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _text_of(spans: Iterable[tuple[int, str]]) -> str:
     parts, end = [], 0
     for start, text in sorted(spans):
         if start > end:
-            parts.append(_MISSING * (start - end))
+            parts.append(MISSING * (start - end))
             end = start
         parts.append(text[end - start :])
         end = max(end, start + len(text))

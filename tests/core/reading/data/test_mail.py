@@ -1,3 +1,4 @@
+import base64
 from email.message import EmailMessage
 
 import pytest
@@ -62,3 +63,39 @@ def test_a_page_that_says_less_than_the_plain_body_is_not_read():
     assert to_markdown(message.as_bytes()).text == (
         "# Seals\n\nAll the seals of the pump must be changed on Monday.\n"
     )
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["ISO-8859-1", "gb2312", "Shift_JIS", "iso-2022-jp", "koi8-r", "utf-7", "UTF-16"],
+)
+def test_a_body_is_read_in_the_charset_that_it_names(label):
+    text = {"ISO-8859-1": "Düse", "koi8-r": "Насос"}.get(label, "水")
+    head = f"From: a@b.org\nContent-Type: text/plain; charset={label}\n"
+    head += "Content-Transfer-Encoding: base64\n\n"
+    data = head.encode() + base64.b64encode(text.encode(label))
+    assert to_markdown(data).text == f"- From: a@b.org\n\n{text}\n"
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "unicode_escape",
+        "raw-unicode-escape",
+        "punycode",
+        "idna",
+        "rot13",
+        "hex",
+        "zip",
+        "undefined",
+        "cp037",
+        "utf_8_sig",
+        "us-ascii",
+        "none",
+        "a\0b",
+    ],
+)
+def test_a_charset_that_documents_do_not_have_is_not_used(label):
+    head = f'From: a@b.org\nContent-Type: text/plain; charset="{label}"\n\n'
+    data = head.encode() + "Düse \\u0041 x-80".encode()
+    assert "Düse" in to_markdown(data).text and "u0041 x-80" in to_markdown(data).text
