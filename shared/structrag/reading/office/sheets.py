@@ -15,8 +15,9 @@ from typing import Any
 
 from structrag.errors import require
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import reading_within, spend_characters
 from structrag.reading.office.grid import Sheet, clock
-from structrag.reading.office.package import ENCRYPTED, MOST_BYTES, OLE, Package, refuse
+from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import Isolation, asked, reply_with
 
@@ -59,14 +60,19 @@ def _check_package(package: Package) -> None:
         package.refuse("it is encrypted. Save it without a password.")
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
-    if package.size > MOST_BYTES:
-        package.refuse(f"it unpacks to more than {MOST_BYTES:,} bytes. Split the file.")
+    package.check_size()
 
 
 def answer(request: Mapping[str, Any]) -> None:
     """The child's part: the cells of all sheets."""
     data = sys.stdin.buffer.read()
-    reply_with(request, lambda: {"sheets": list(_sheets(data, request["name"]))})
+    name = request["name"]
+
+    def sheets() -> dict[str, Any]:
+        with reading_within(name=name):
+            return {"sheets": list(_sheets(data, name))}
+
+    reply_with(request, sheets)
 
 
 def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list[Any]]]:
@@ -88,6 +94,7 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
                 for column, value in enumerate(values, left + 1)
                 if value != ""
             ]
+            spend_characters(sum(len(text) for _, _, text, _ in cells))
             merged = [
                 [(row + 1, column + 1) for row, column in ends]
                 for ends in sheet.merged_cell_ranges or ()
