@@ -28,7 +28,12 @@ from structrag.reading.formats import (
     format_named,
     known_suffixes,
 )
-from structrag.reading.limits import Limits, check_characters, reading_within
+from structrag.reading.limits import (
+    Limits,
+    check_characters,
+    count_bytes,
+    reading_within,
+)
 from structrag.reading.markdown_source import without_payloads
 from structrag.reading.opening import (
     check_file,
@@ -153,6 +158,7 @@ def _read_text(
     meta: dict[str, Any],
     drop_navigation: bool,
 ) -> Document:
+    count_bytes(len(text))
     check_characters(len(text))
     chosen = detect_format(text) if format == "auto" else format
     if registered := format_named(chosen):

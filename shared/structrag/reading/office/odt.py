@@ -23,7 +23,7 @@ from structrag.reading.office.story import (
     table,
     to_draft,
 )
-from structrag.reading.office.tables import MOST_COLUMNS, Cell
+from structrag.reading.office.tables import AROUND_CELL, MOST_COLUMNS, Cell
 
 _BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _OFFICE = _BASE % "office"
@@ -436,8 +436,9 @@ class _OdtReader:
         rows = _count(element, f"{_TABLE}number-rows-spanned")
         times = min(_count(element, f"{_TABLE}number-columns-repeated"), MOST_COLUMNS)
         if text:
-            spend_characters(times * len(text))
-            done.rows[-1] += [Cell(text, columns, rows) for _ in range(times)]
+            spend_characters(times * (len(text) + AROUND_CELL))
+            copy = Cell(text.replace(PAGE, ""), columns, rows)
+            done.rows[-1] += [Cell(text, columns, rows), *[copy] * (times - 1)]
         else:
             done.rows[-1].append(Cell("", max(columns, times), rows))
 
@@ -454,7 +455,7 @@ class _OdtReader:
             done.pages = ""
         said = _count(element, f"{_TABLE}number-rows-repeated")
         if said > 1 and any(cell.text for cell in row):
-            spend_characters(said * sum(len(cell.text) + cell.columns for cell in row))
+            spend_characters(said * sum(len(cell.text) + AROUND_CELL for cell in row))
             plain = [replace(cell, text=cell.text.replace(PAGE, "")) for cell in row]
             done.rows += [plain] * (said - 1)
 

@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element
 from structrag.errors import InvalidDocument
 from structrag.reading.limits import (
     check_depth,
+    count_bytes,
     spend_unpacked,
     unpacked_left,
     use_part,
@@ -99,12 +100,6 @@ class Package:
         if any(info.flag_bits & 1 for info in infos):
             self.refuse("it is encrypted. Save it without a password.")
 
-    def check_size(self) -> None:
-        """Unpack all parts, for another reader that will. Raises InvalidDocument where they are
-        too large."""
-        for part in self._parts:
-            self.data(part)
-
     def _refuse_other(self, data: bytes) -> NoReturn:
         if data.startswith(OLE):
             if ENCRYPTED in data:
@@ -133,7 +128,7 @@ class Package:
         info = self._parts.get(_key(part))
         if info is None:
             self.refuse(f"its part {part} is missing. Save it again.")
-        use_part(_key(part))
+        is_first = use_part(_key(part)) == 1
         try:
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise NotImplementedError("its compression is not that of documents")
@@ -145,6 +140,7 @@ class Package:
                 f"its part {part} is broken or cut off ({error}). Save or copy it again."
             )
         spend_unpacked(len(data))
+        count_bytes(is_first * len(data))
         return data
 
     def text(self, part: str) -> str:

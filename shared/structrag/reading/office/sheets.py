@@ -15,7 +15,7 @@ from typing import Any
 
 from structrag.errors import require
 from structrag.reading.drafts import Draft
-from structrag.reading.limits import reading_within, spend_characters
+from structrag.reading.limits import count_bytes, reading_within, spend_characters
 from structrag.reading.office.grid import Sheet, clock
 from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
@@ -34,9 +34,11 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         MissingExtra: python-calamine is not installed.
     """
     require("python_calamine", extra="sheets")
+    size = len(data)
     if not data.startswith(OLE) or ENCRYPTED in data:
-        _check_package(Package(data, name))
-    reply = asked(__name__, {"name": name}, data, _LIMITS, name or "The file", _ADVICE)
+        size = _checked_size(Package(data, name))
+    request = {"name": name, "size": size}
+    reply = asked(__name__, request, data, _LIMITS, name or "The file", _ADVICE)
     placed = PlacedText()
     unsure = []
     for title, hidden, cells, merged in reply["sheets"]:
@@ -53,14 +55,14 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     return placed.draft(uncertain=unsure)
 
 
-def _check_package(package: Package) -> None:
-    """Refuse what is encrypted, too large, or another package."""
+def _checked_size(package: Package) -> int:
+    """The unpacked size. Refuses what is encrypted, too large, or another package."""
     manifest = "META-INF/manifest.xml"
     if manifest in package and "encryption-data" in package.text(manifest):
         package.refuse("it is encrypted. Save it without a password.")
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
-    package.check_size()
+    return sum(len(package.data(part)) for part in set(package.names))
 
 
 def answer(request: Mapping[str, Any]) -> None:
@@ -70,6 +72,7 @@ def answer(request: Mapping[str, Any]) -> None:
 
     def sheets() -> dict[str, Any]:
         with reading_within(name=name):
+            count_bytes(request["size"])
             return {"sheets": list(_sheets(data, name))}
 
     reply_with(request, sheets)

@@ -11,7 +11,7 @@ from structrag.reading.limits import check_characters, spend_characters
 
 MOST_COLUMNS = 1_000  # spans and repeated cells beyond are not followed
 
-_AROUND_CELL = 3  # characters
+AROUND_CELL = 3  # characters
 _Covered = dict[int, tuple[str, int]]  # column -> text, rows to come
 _SPACE = re.compile(r"[^\S\f]+")  # form feeds are marks of pages
 
@@ -57,7 +57,7 @@ def spread(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
                     below[len(line)] = text, cell.rows - 1
                 line.append(text)
         _fill(line, above, below)
-        spend_characters(len(line) + _length(line))
+        spend_characters(AROUND_CELL * len(line) + _length(line))
         grid.append(line)
         above = below
     return grid
@@ -75,7 +75,7 @@ def _fill(line: list[str], above: _Covered, below: _Covered) -> None:
 def check_table(rows: Sequence[Sequence[str]]) -> None:
     """Refuse a table before its text multiplies, or short rows are filled up to a long one."""
     places = len(rows) * max(map(len, rows), default=0)
-    check_characters(_AROUND_CELL * places + sum(map(_length, rows)))
+    check_characters(AROUND_CELL * places + sum(map(_length, rows)))
 
 
 def _length(row: Sequence[str]) -> int:
