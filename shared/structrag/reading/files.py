@@ -39,6 +39,7 @@ from structrag.reading.isolated import (
 from structrag.reading.limits import (
     Limits,
     check_characters,
+    count_bytes,
     limits_now,
     reading_within,
 )
@@ -165,6 +166,7 @@ def _read_text(
     meta: dict[str, Any],
     drop_navigation: bool,
 ) -> Document:
+    count_bytes(len(text))
     check_characters(len(text))
     chosen = detect_format(text) if format == "auto" else format
     if registered := format_named(chosen):

@@ -15,7 +15,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.drafts import Draft
-from structrag.reading.limits import check_characters, reading_within
+from structrag.reading.limits import check_characters, count_bytes, reading_within
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markup import code
 from structrag.reading.outline import title_of_headings
@@ -111,6 +111,7 @@ def check_format(format: str, parameter: str = "format") -> str:
 def converted(format: Format, data: bytes, name: str) -> Draft:
     """The Markdown of a file's bytes, by the module of its format. `name` is for errors."""
     with reading_within(name=name):
+        count_bytes(len(data))
         draft: Draft = format.reader().to_markdown(data, name)
         check_characters(len(draft.text))
     return draft

@@ -32,6 +32,8 @@ class Limits:
         max_unpacked: Bytes that the parts of a zip archive unpack to, together (Word, slides,
             sheets, books).
         max_characters: Characters of the text that the file becomes.
+        max_growth: Characters for each byte of the file or, of an archive, of what was unpacked;
+            the first million is free.
         max_uses: How often one part may be used: a slide, a page of a book, an input file.
         max_depth: Elements, styles, groups or input files inside each other.
         max_seconds: Seconds of a reader process for one file, by the clock.
@@ -44,6 +46,7 @@ class Limits:
     max_bytes: int = 200_000_000
     max_unpacked: int = 500_000_000
     max_characters: int = 100_000_000
+    max_growth: float = 20
     max_uses: int = 100
     max_depth: int = 500
     max_seconds: float = 300
@@ -56,12 +59,16 @@ class Limits:
                 check_at_least(each.name, limit, 1)
 
 
+_FREE = 1_000_000  # characters of text that any file may become
+
+
 @dataclass(slots=True)
 class _Reading:
     """One file, and what it has spent."""
 
     limits: Limits = field(default_factory=Limits)
     name: str = ""
+    size: int = 0  # bytes that text may come from; 0: not known
     unpacked: int = 0
     characters: int = 0
     uses: Counter[Hashable] = field(default_factory=Counter)
@@ -107,6 +114,11 @@ def limits_now() -> Limits:
     return _now().limits
 
 
+def count_bytes(count: int) -> None:
+    """Count bytes that text may come from."""
+    _now().size += count
+
+
 def spend_unpacked(count: int) -> None:
     """Count bytes that were unpacked. Raises InvalidDocument above `max_unpacked`."""
     reading = _now()
@@ -124,24 +136,27 @@ def unpacked_left() -> int:
 
 def spend_characters(count: int) -> None:
     """Count characters that were, or are about to be, written. Raises InvalidDocument above
-    `max_characters`."""
+    `max_characters` and `max_growth`."""
     reading = _now()
     reading.characters += count
     _check_characters(reading, reading.characters)
 
 
 def check_characters(count: int) -> None:
-    """Raise InvalidDocument if one text is longer than `max_characters`. Nothing is counted."""
+    """Raise InvalidDocument if one text is longer than `max_characters` or `max_growth` allows.
+    Nothing is counted."""
     _check_characters(_now(), count)
 
 
-def use_part(part: str) -> None:
-    """Count a use of a part by its name. Raises InvalidDocument above `max_uses`."""
+def use_part(part: str) -> int:
+    """How often a part was used by now; this counts one on. Raises InvalidDocument above
+    `max_uses`."""
     reading = _now()
     reading.uses[part] += 1
     most = reading.limits.max_uses
     if reading.uses[part] > most:
         reading.refuse("max_uses", f"uses its part {part} more than {most:,} times")
+    return reading.uses[part]
 
 
 def check_depth(depth: int, what: str = "elements") -> None:
@@ -170,3 +185,7 @@ def _check_characters(reading: _Reading, count: int) -> None:
     most = reading.limits.max_characters
     if count > most:
         reading.refuse("max_characters", f"becomes more than {most:,} characters")
+    growth = reading.limits.max_growth
+    if count > _FREE and reading.size and count > _FREE + growth * reading.size:
+        each = f"for each of its {reading.size:,} bytes"
+        reading.refuse("max_growth", f"becomes more than {growth:g} characters {each}")

@@ -191,7 +191,7 @@ class Numbering:
             form = "decimal" if level.is_legal else other.form
             return counted(counts.get(place, other.start), form)
 
-        return _PLACE.sub(shown, level.text).strip()
+        return _PLACE.sub(shown, level.text, 9).strip()  # Word has nine levels
 
 
 def _levels(root: Element) -> dict[int, _Level]:

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import check_depth, spend_characters
 from structrag.reading.office.counting import counted
 from structrag.reading.office.equations import linear, local
 from structrag.reading.office.package import Package, joined, walk
@@ -22,7 +23,7 @@ from structrag.reading.office.story import (
     table,
     to_draft,
 )
-from structrag.reading.office.tables import MOST_COLUMNS, Cell
+from structrag.reading.office.tables import AROUND_CELL, MOST_COLUMNS, Cell
 
 _BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _OFFICE = _BASE % "office"
@@ -36,7 +37,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _MATH = "{http://www.w3.org/1998/Math/MathML}math"
 
-_MOST_CELLS = 100_000  # of one table that a repeated row or cell may make
+_DEEPEST = 10  # level of a heading
 _SPACE = re.compile(r"[ \t\r\n]+")
 _FORMS = {
     "1": "decimal",
@@ -107,6 +108,7 @@ class _Styles:
 
     def __init__(self, roots: list[Element]) -> None:
         self._styles: dict[tuple[str, str], Element] = {}
+        self._chains: dict[tuple[str, str], list[Element]] = {}
         self.lists: dict[str, dict[int, Element]] = {}
         self.outline: dict[int, Element] = {}
         for root in roots:
@@ -121,13 +123,17 @@ class _Styles:
 
     def chain(self, family: str, name: str) -> list[Element]:
         """The style and its parents, the nearest first."""
-        found: list[Element] = []
-        while (style := self._styles.get((family, name))) is not None:
-            if style in found:
-                break
-            found.append(style)
-            name = style.get(f"{_STYLE}parent-style-name", "")
-        return found
+        key = (family, name)
+        if key not in self._chains:
+            chain: list[Element] = []
+            while (style := self._styles.get((family, name))) is not None:
+                if style in chain:
+                    break
+                chain.append(style)
+                check_depth(len(chain), "styles")
+                name = style.get(f"{_STYLE}parent-style-name", "")
+            self._chains[key] = chain
+        return self._chains[key]
 
     def says(self, chain: list[Element], name: str) -> str:
         """A property of text, by the nearest style that says it."""
@@ -154,7 +160,6 @@ class _OdtTable:
     rows: list[list[Cell]] = field(default_factory=list)
     header_rows: int = 0
     in_header: bool = False
-    cells: int = 0
     pages: str = ""  # between rows
     notes: set[int] = field(default_factory=set)
     inside: list[StoryPiece] = field(default_factory=list)
@@ -264,7 +269,7 @@ class _OdtReader:
         is_title = "Title" in names and not self._outer
         level = 0
         if element.tag == f"{_TEXT}h":
-            level = _count(element, f"{_TEXT}outline-level")
+            level = min(_count(element, f"{_TEXT}outline-level"), _DEEPEST)
         elif not is_title:
             given = [
                 _count(each, f"{_STYLE}default-outline-level", 0) for each in chain
@@ -330,7 +335,9 @@ class _OdtReader:
         self._bold.pop()
 
     def _spaces(self, element: Element) -> bool:
-        return self._add(" " * min(_count(element, f"{_TEXT}c"), 100))
+        blanks = " " * min(_count(element, f"{_TEXT}c"), 100)
+        spend_characters(len(blanks))
+        return self._add(blanks)
 
     def _page(self, element: Element) -> bool:
         if self._paragraphs:
@@ -429,7 +436,9 @@ class _OdtReader:
         rows = _count(element, f"{_TABLE}number-rows-spanned")
         times = min(_count(element, f"{_TABLE}number-columns-repeated"), MOST_COLUMNS)
         if text:
-            done.rows[-1] += [Cell(text, columns, rows) for _ in range(times)]
+            spend_characters(times * (len(text) + AROUND_CELL))
+            copy = Cell(text.replace(PAGE, ""), columns, rows)
+            done.rows[-1] += [Cell(text, columns, rows), *[copy] * (times - 1)]
         else:
             done.rows[-1].append(Cell("", max(columns, times), rows))
 
@@ -446,14 +455,9 @@ class _OdtReader:
             done.pages = ""
         said = _count(element, f"{_TABLE}number-rows-repeated")
         if said > 1 and any(cell.text for cell in row):
-            times = min(said, max(1, (_MOST_CELLS - done.cells) // len(row)))
-            if times < said:
-                self.uncertain.append(
-                    f"A table repeats a row {said:,} times; only {times:,} of them were kept."
-                )
+            spend_characters(said * sum(len(cell.text) + AROUND_CELL for cell in row))
             plain = [replace(cell, text=cell.text.replace(PAGE, "")) for cell in row]
-            done.rows += [plain] * (times - 1)
-            done.cells += times * len(row)
+            done.rows += [plain] * (said - 1)
 
     def _close_table(self, element: Element) -> None:
         done = self._tables.pop()

@@ -10,13 +10,20 @@ import datetime
 import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from structrag.errors import require
 from structrag.reading.drafts import Draft
-from structrag.reading.limits import limits_now
+from structrag.reading.limits import (
+    Limits,
+    count_bytes,
+    limits_now,
+    reading_within,
+    spend_characters,
+)
 from structrag.reading.office.grid import Sheet, clock
-from structrag.reading.office.package import ENCRYPTED, MOST_BYTES, OLE, Package, refuse
+from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import can_start, is_reader, read_apart
 
@@ -32,9 +39,10 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         MissingExtra: python-calamine is not installed.
     """
     require("python_calamine", extra="sheets")
+    size = len(data)
     if not data.startswith(OLE) or ENCRYPTED in data:
-        _check_package(Package(data, name))
-    reply = _cells(data, name)
+        size = _checked_size(Package(data, name))
+    reply = _cells(data, name, size)
     placed = PlacedText()
     unsure = []
     for title, hidden, cells, merged in reply["sheets"]:
@@ -51,35 +59,33 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     return placed.draft(uncertain=unsure)
 
 
-def _check_package(package: Package) -> None:
-    """Refuse what is encrypted, too large, or another package."""
+def _checked_size(package: Package) -> int:
+    """The unpacked size. Refuses what is encrypted, too large, or another package."""
     manifest = "META-INF/manifest.xml"
     if manifest in package and "encryption-data" in package.text(manifest):
         package.refuse("it is encrypted. Save it without a password.")
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
-    if package.size > MOST_BYTES:
-        package.refuse(f"it unpacks to more than {MOST_BYTES:,} bytes. Split the file.")
+    return sum(len(package.data(part)) for part in set(package.names))
 
 
-def _cells(data: bytes, name: str) -> dict[str, Any]:
+def _cells(data: bytes, name: str, size: int) -> dict[str, Any]:
     """The cells of all sheets, by a reader process where there can be one."""
+    limits = limits_now()
+    arguments = {"name": name, "size": size, "limits": asdict(limits)}
     if is_reader() or not can_start():
-        return cells_here({"name": name}, data)[0]
-    facts, _ = read_apart(
-        f"{__name__}:cells_here",
-        {"name": name},
-        data,
-        limits_now(),
-        name or "The file",
-        _ADVICE,
-    )
-    return facts
+        return cells_here(arguments, data)[0]
+    function = f"{__name__}:cells_here"
+    name = name or "The file"
+    return read_apart(function, arguments, data, limits, name, _ADVICE)[0]
 
 
 def cells_here(arguments: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], str]:
     """The cells of all sheets."""
-    return {"sheets": list(_sheets(data, arguments["name"]))}, ""
+    name = arguments["name"]
+    with reading_within(Limits(**arguments["limits"]), name):
+        count_bytes(arguments["size"])
+        return {"sheets": list(_sheets(data, name))}, ""
 
 
 def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list[Any]]]:
@@ -101,6 +107,7 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
                 for column, value in enumerate(values, left + 1)
                 if value != ""
             ]
+            spend_characters(sum(len(text) for _, _, text, _ in cells))
             merged = [
                 [(row + 1, column + 1) for row, column in ends]
                 for ends in sheet.merged_cell_ranges or ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
+from structrag.reading.limits import spend_characters
 from structrag.reading.office.tables import Cell, pipe_table, spread
 
 PAGE = "\f"  # stands in a text where a page begins
@@ -65,6 +66,7 @@ class StoryParagraph:
         """It and its text boxes; a paragraph without text or mark is left out."""
         text = _BLANK.sub("\n", "".join(self.parts).replace("\u00ad", ""))
         text = text.strip(" \t\n\r\u00a0")
+        spend_characters(len(label))  # a short paragraph may have a long number
         piece = StoryPiece(
             text,
             level,

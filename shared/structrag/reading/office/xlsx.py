@@ -82,16 +82,18 @@ class _Values:
             each.get("numFmtId", ""): each.get("formatCode", "").lower()
             for each in root.iter(f"{_S}numFmt")
         }
+        durations = {
+            str(number): number == _DURATION_FORMAT for number in _DATE_FORMATS
+        }
+        for number, written in codes.items():
+            durations.pop(number, None)
+            code = _NOT_CODES.sub("", written.split(";")[0])
+            if re.search("[dmyhs]", code) and "general" not in code:
+                durations[number] = "[" in code
         for i, style in enumerate(root.findall(f"{_S}cellXfs/{_S}xf")):
             number = style.get("numFmtId", "0")
-            code = _NOT_CODES.sub("", codes.get(number, "").split(";")[0])
-            is_built_in = number.isdecimal() and int(number) in _DATE_FORMATS
-            if number in codes:
-                is_date = bool(re.search("[dmyhs]", code)) and "general" not in code
-            else:
-                is_date = is_built_in
-            if is_date:
-                self._dates[str(i)] = "[" in code or number == str(_DURATION_FORMAT)
+            if number in durations:
+                self._dates[str(i)] = durations[number]
 
     def of(self, cell: Element) -> str:
         kind = cell.get("t", "n")

@@ -12,7 +12,7 @@ from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.file_titles import own_title
-from structrag.reading.limits import reading_within, spend_characters
+from structrag.reading.limits import count_bytes, reading_within, spend_characters
 from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
@@ -63,8 +63,9 @@ def read_pdf(
     folder = folder_for_images(images_to)
     with (
         reading_within(name=source_name(source)),
-        _opened(source, password) as (pdfium, pdf, name),
+        _opened(source, password) as (pdfium, pdf, name, size),
     ):
+        count_bytes(size)
         pages, found = _pages(pdfium, pdf, name)
         stem = "" if isinstance(source, bytes) else f"{Path(source).stem}-"
         pictures = written_pictures(pdf, without_repeated(found), folder, stem)
@@ -76,7 +77,7 @@ def read_pdf(
 
 def title_of_pdf(source: Source, *, password: str | None = None) -> str:
     """The title in the file's metadata. One that a program made up is ""."""
-    with _opened(source, password) as (_, pdf, _):
+    with _opened(source, password) as (_, pdf, _, _):
         try:
             title = str(pdf.get_metadata_value("Title") or "").replace("\0", "")
         except UnicodeDecodeError:  # UTF-16 that is cut off or wrong
@@ -85,9 +86,11 @@ def title_of_pdf(source: Source, *, password: str | None = None) -> str:
 
 
 @contextmanager
-def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, str]]:
-    """PDFium, the open file, and how errors name it. Afterwards the file is closed, and PDFium free
-    for other threads."""
+def _opened(
+    source: Source, password: str | None
+) -> Iterator[tuple[Any, Any, str, int]]:
+    """PDFium, the open file, how errors name it, and its bytes. Afterwards the file is closed, and
+    PDFium free for other threads."""
     check_password(password)
     data, name = _read(source)
     pdfium = require("pypdfium2", extra="pdf")
@@ -102,7 +105,7 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
                 ) from error
             raise _refusal(pdfium, error, name, password) from error
         try:
-            yield pdfium, pdf, name
+            yield pdfium, pdf, name, len(data)
         finally:
             pdf.close()
 
