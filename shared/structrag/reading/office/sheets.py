@@ -22,7 +22,7 @@ from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import Isolation, asked, reply_with
 
 _LIMITS = Isolation()
-_DURATION = re.compile(r"(-?)PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d*)?S)?")
+_DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _ADVICE = "Save it again, as .xlsx."
 
 

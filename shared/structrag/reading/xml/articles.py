@@ -15,6 +15,7 @@ from structrag.reading.escaping import (
 )
 from structrag.reading.office.package import refuse
 from structrag.reading.office.tables import Cell, pipe_table, spread
+from structrag.text.numbers import whole_number
 
 
 def _names(text: str) -> frozenset[str]:
@@ -144,12 +145,12 @@ class _Reader:
 
     def _cell(self, attributes: dict[str, str]) -> None:
         table = self._tables[-1]
-        columns = _count(attributes.get("colspan"), 1)
+        columns = whole_number(attributes.get("colspan"), 1)
         ends = attributes.get("namest"), attributes.get("nameend")
         if all(each in table.columns for each in ends):
             first, last = (table.columns.index(each or "") for each in ends)
             columns = max(1, last - first + 1)
-        rows = _count(attributes.get("rowspan"), 1) + _count(
+        rows = whole_number(attributes.get("rowspan"), 1) + whole_number(
             attributes.get("morerows"), 0
         )
         if not table.rows:
@@ -300,8 +301,3 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
 
 def _is_info(tag: str) -> bool:
     return tag in _INFO or tag.endswith("info")
-
-
-def _count(text: str | None, default: int) -> int:
-    is_number = text is not None and text.isdecimal() and len(text) < 6
-    return int(text) if text is not None and is_number else default
