@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from structrag import errors
+from structrag import errors, read_file
 from structrag.reading.markup.latex import expand, headings
 
 
@@ -55,15 +55,22 @@ def test_what_is_refused_stays_as_it_is_written(
     assert text.startswith("A \\in") and text.endswith(" B")
 
 
-def test_inputs_that_double_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("times", "body", "sentence"),
+    [
+        (2, "", "uses its part f8.tex more than 100 times"),
+        (2, "x" * 2_000_000, "becomes more than 100,000,000 characters"),
+        (1, "", "has input files more than 500 deep"),
+    ],
+)
+def test_inputs_that_double_or_do_not_end_are_refused(
+    tmp_path: Path, times: int, body: str, sentence: str
 ) -> None:
-    monkeypatch.setattr("structrag.reading.markup.latex.MAX_BYTES", 20_000)
-    for i in range(40):
-        write(tmp_path, **{f"f{i}": f"\\input{{f{i + 1}}}" * 2 + "x" * 100})
-    write(tmp_path, f40="end")
-    with pytest.warns(UserWarning, match="too long"):
-        assert len(expand(tmp_path / "f0.tex", tmp_path)) < 60_000
+    for i in range(510):
+        write(tmp_path, **{f"f{i}": f"\\input{{f{i + 1}}}" * times})
+    write(tmp_path, f5="\\input{f6}" * times + body)
+    with pytest.raises(errors.InvalidDocument, match=sentence):
+        read_file(tmp_path / "f0.tex")
 
 
 def test_a_main_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
