@@ -173,7 +173,7 @@ class _Reader:
             note = self._taken()
             self._text = self._outer.pop()
             self._notes.append(note)
-            if not self._outer and not "".join(self._text).strip():
+            if not self._outer and not any(map(str.strip, self._text)):
                 self._flush()
         elif local in ("td", "th", "entry"):
             text = self._taken()
