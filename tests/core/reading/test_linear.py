@@ -32,7 +32,9 @@ def text_styles(number: int) -> bytes:
         f'style:parent-style-name="s{n - 1}"/>'
         for n in range(number)
     )
-    used = "".join(f'<text:p text:style-name="s{n}">a</text:p>\n' for n in range(number))
+    used = "".join(
+        f'<text:p text:style-name="s{n}">a</text:p>\n' for n in range(number)
+    )
     return format_making.odt(f"{used}## styles\n{styles}")
 
 

@@ -117,7 +117,7 @@ def _header(message: Message, key: str) -> str:
 
 def _readable(written: str) -> str:
     """A header as people read it, in one line."""
-    text = written.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = _decoded(written.encode("utf-8", "surrogateescape"), "")
     return " ".join(_WORDS.sub(_words, text).split())
 
 
