@@ -12,6 +12,7 @@ from weakref import ref
 from structrag.records import Block, Document, Heading, Section
 
 BlockFinder = Callable[[int, int], list[Block]]  # the blocks that tile text[start:end]
+_MOST_DEPTH = 20  # of sections inside each other
 MOST = 256  # documents; an index prepares as many together at most
 Key = tuple[int, bool]  # the document's identity, and whether headings are guessed
 
@@ -61,6 +62,8 @@ def build_outline(
     """Nest headings by level.
 
     Each is a child of the nearest earlier one with a smaller level; skipped levels are allowed.
+    What is more than 20 sections deep stands beside the section before it, since the path of a
+    section holds the titles of all those around it.
     `body_start` is where the root's body begins (the end of the front matter).
     """
     # The root opens like a heading.
@@ -72,7 +75,10 @@ def build_outline(
     children: list[list[int]] = [[] for _ in range(count)]
     open_sections = [0]
     for ordinal, heading in enumerate(headings, start=1):
-        while openings[open_sections[-1]].level >= heading.level:
+        while (
+            openings[open_sections[-1]].level >= heading.level
+            or len(open_sections) > _MOST_DEPTH
+        ):
             ends[open_sections.pop()] = heading.start
         parent = open_sections[-1]
         parents[ordinal] = parent

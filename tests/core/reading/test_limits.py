@@ -519,7 +519,9 @@ def test_a_format_of_a_user_has_the_same_limits() -> None:
     assert converted(mine, b"", "a.mine").text
     with (
         reading_within(Limits(max_characters=100), "a.mine"),
-        pytest.raises(InvalidDocument, match=r"a\.mine becomes more than 100 characters"),
+        pytest.raises(
+            InvalidDocument, match=r"a\.mine becomes more than 100 characters"
+        ),
     ):
         converted(mine, b"", "a.mine")
 

@@ -10,6 +10,7 @@ from structrag.reading.limits import check_characters
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.office.tables import Cell, spread
+from structrag.text.numbers import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -139,8 +140,7 @@ def _list_level(properties: Element | None, *, is_list: bool) -> int:
     """From 1; 0 is no list."""
     if properties is None:
         return int(is_list)
-    text = properties.get("lvl", "0")
-    level = min(int(text), _DEEPEST) if text.isdecimal() else 0
+    level = min(whole_number(properties.get("lvl"), 0), _DEEPEST)
     has_sign = any(
         properties.find(f"{A}{name}") is not None for name in ("buChar", "buAutoNum")
     )
@@ -170,8 +170,7 @@ def _is_on(cell: Element, name: str) -> bool:
 
 
 def _span(cell: Element, name: str) -> int:
-    text = cell.get(name, "1")
-    return int(text) if text.isdecimal() and len(text) < 6 else 1
+    return whole_number(cell.get(name), 1)
 
 
 def add_chart(placed: PlacedText, root: Element) -> None:
@@ -214,9 +213,9 @@ def _points(element: Element | None) -> dict[int, str]:
     """The points of a sequence by their number; levels of categories are joined."""
     levels: dict[int, list[str]] = {}
     for point in element.iter(f"{CHART}pt") if element is not None else ():
-        number, text = point.get("idx", ""), point.findtext(f"{CHART}v") or ""
-        if number.isdecimal():
-            levels.setdefault(int(number), []).append(text)
+        number = whole_number(point.get("idx"), -1)
+        if number >= 0:
+            levels.setdefault(number, []).append(point.findtext(f"{CHART}v") or "")
     if not levels and element is not None:
         texts = [each.text or "" for each in element.iter(f"{CHART}v")]
         return dict(enumerate(texts))

@@ -9,9 +9,10 @@ from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
-from structrag.reading.limits import check_depth, spend_characters
+from structrag.reading.limits import spend_characters
 from structrag.reading.office.counting import counted
 from structrag.reading.office.equations import linear, local
+from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import Package, joined, walk
 from structrag.reading.office.story import (
     PAGE,
@@ -24,6 +25,7 @@ from structrag.reading.office.story import (
     to_draft,
 )
 from structrag.reading.office.tables import AROUND_CELL, MOST_COLUMNS, Cell
+from structrag.text.numbers import whole_number
 
 _BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _OFFICE = _BASE % "office"
@@ -99,8 +101,17 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
 
 
 def _count(element: Element, name: str, default: int = 1) -> int:
-    text = element.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 12 else default
+    return whole_number(element.get(name), default)
+
+
+@dataclass(frozen=True, slots=True)
+class _OdtStyle:
+    """What a style, with those it is based on, says."""
+
+    weight: str = ""
+    display: str = ""
+    is_title: bool = False
+    level: int = 0  # of a heading; 0 for text
 
 
 class _Styles:
@@ -108,7 +119,7 @@ class _Styles:
 
     def __init__(self, roots: list[Element]) -> None:
         self._styles: dict[tuple[str, str], Element] = {}
-        self._chains: dict[tuple[str, str], list[Element]] = {}
+        self._resolved: dict[tuple[str, str], _OdtStyle] = {}
         self.lists: dict[str, dict[int, Element]] = {}
         self.outline: dict[int, Element] = {}
         for root in roots:
@@ -121,27 +132,30 @@ class _Styles:
                 elif each.tag == f"{_TEXT}outline-style":
                     self.outline = _levels(each)
 
-    def chain(self, family: str, name: str) -> list[Element]:
-        """The style and its parents, the nearest first."""
-        key = (family, name)
-        if key not in self._chains:
-            chain: list[Element] = []
-            while (style := self._styles.get((family, name))) is not None:
-                if style in chain:
-                    break
-                chain.append(style)
-                check_depth(len(chain), "styles")
-                name = style.get(f"{_STYLE}parent-style-name", "")
-            self._chains[key] = chain
-        return self._chains[key]
+    def get(self, element: Element, family: str) -> _OdtStyle:
+        """The style of an element; a plain one where it is unknown."""
+        key = family, element.get(f"{_TEXT}style-name", "")
+        return inherited(key, self._base, self._resolved, _OdtStyle(), self._made)
 
-    def says(self, chain: list[Element], name: str) -> str:
-        """A property of text, by the nearest style that says it."""
-        for style in chain:
-            properties = style.find(f"{_STYLE}text-properties")
-            if properties is not None and name in properties.attrib:
-                return properties.get(name, "")
-        return ""
+    def _base(self, key: tuple[str, str]) -> tuple[str, str] | None:
+        style = self._styles.get(key)
+        name = None if style is None else style.get(f"{_STYLE}parent-style-name")
+        return (key[0], name) if name else None
+
+    def _made(self, key: tuple[str, str], base: _OdtStyle) -> _OdtStyle:
+        """A style by what it says itself, and by the one it is based on."""
+        style = self._styles.get(key)
+        if style is None:
+            return base
+        names = (style.get(f"{_STYLE}{each}") for each in ("name", "display-name"))
+        properties = style.find(f"{_STYLE}text-properties")
+        text = {} if properties is None else properties.attrib
+        return _OdtStyle(
+            text.get(f"{_FO}font-weight", base.weight),
+            text.get(f"{_TEXT}display", base.display),
+            base.is_title or "Title" in names,
+            _count(style, f"{_STYLE}default-outline-level", 0) or base.level,
+        )
 
 
 def _levels(root: Element) -> dict[int, Element]:
@@ -248,10 +262,11 @@ class _OdtReader:
 
     def _looks(self, element: Element, family: str) -> tuple[bool, bool]:
         """Whether its style is bold, and hidden."""
-        chain = self._styles.chain(family, element.get(f"{_TEXT}style-name", ""))
-        weight = self._styles.says(chain, f"{_FO}font-weight")
-        is_bold = weight == "bold" if weight else bool(self._bold and self._bold[-1])
-        return is_bold, self._styles.says(chain, f"{_TEXT}display") == "none"
+        style = self._styles.get(element, family)
+        is_bold = bool(self._bold and self._bold[-1])
+        if style.weight:
+            is_bold = style.weight == "bold"
+        return is_bold, style.display == "none"
 
     def _open_paragraph(self, element: Element) -> bool:
         is_bold, is_hidden = self._looks(element, "paragraph")
@@ -262,19 +277,14 @@ class _OdtReader:
     def _close_paragraph(self, element: Element) -> None:
         paragraph = self._paragraphs.pop()
         self._bold.pop()
-        chain = self._styles.chain("paragraph", element.get(f"{_TEXT}style-name", ""))
-        names = {
-            style.get(f"{_STYLE}{key}") for style in chain for key in _NAMES_OF_STYLE
-        }
-        is_title = "Title" in names and not self._outer
+        style = self._styles.get(element, "paragraph")
+        is_title = style.is_title and not self._outer
         level = 0
         if element.tag == f"{_TEXT}h":
-            level = min(_count(element, f"{_TEXT}outline-level"), _DEEPEST)
+            level = _count(element, f"{_TEXT}outline-level")
         elif not is_title:
-            given = [
-                _count(each, f"{_STYLE}default-outline-level", 0) for each in chain
-            ]
-            level = next(filter(None, given), 0)
+            level = style.level
+        level = min(level, _DEEPEST)
         label, depth = "", 0
         if self._lists:
             item = self._lists[-1]
@@ -488,5 +498,4 @@ class _OdtReader:
         return self._add(f" {linear(element)} ")
 
 
-_NAMES_OF_STYLE = ("name", "display-name")
 _AROUND = ("prefix", "suffix")

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
+from structrag.reading.decoding import xml_text
 from structrag.reading.limits import (
     check_depth,
     count_bytes,
@@ -231,7 +232,7 @@ def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
         refuse(name, f"{part} has more than {_MOST_TAGS:,} tags. Split the file.")
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
-        parser.feed(data)
+        parser.feed(xml_text(data, name))
         root: Element = parser.close()
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         if isinstance(error, InvalidDocument):

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import check_depth
+from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import refuse
 from structrag.reading.office.story import (
     PAGE,
@@ -394,16 +395,11 @@ class _RtfReader:
         state.is_bold = state.is_hidden = state.is_deleted = False
 
     def _level(self) -> int:
-        style, chain = self._state.style, dict[int, None]()
         if self._state.level >= 0:
             return self._state.level
-        while style not in self._levels and style not in chain:
-            chain[style] = None
-            check_depth(len(chain), "styles")
-            style = self._bases.get(style, -1)
-        level = self._levels.get(style, 0)
-        self._levels.update(dict.fromkeys(chain, level))
-        return level
+        return inherited(
+            self._state.style, self._bases.get, self._levels, 0, lambda _, base: base
+        )
 
     def _end_paragraph(self, _: int | None) -> None:
         state = self._state

@@ -27,7 +27,7 @@ from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import can_start, is_reader, read_apart
 
-_DURATION = re.compile(r"(-?)PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d*)?S)?")
+_DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _ADVICE = "Save it again, as .xlsx."
 
 

@@ -11,6 +11,7 @@ from structrag.reading.office.drawings import R, add_shape, shapes, targets
 from structrag.reading.office.grid import Place, Sheet, clock
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
+from structrag.text.numbers import whole_number
 
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
@@ -101,8 +102,8 @@ class _Values:
             return "".join(map(_string, cell.findall(f"{_S}is")))
         value = cell.findtext(f"{_S}v") or ""
         if kind == "s":
-            is_shared = value.isdecimal() and int(value) < len(self._strings)
-            return self._strings[int(value)] if is_shared else ""
+            place = whole_number(value, -1, len(self._strings) - 1)
+            return self._strings[place] if place >= 0 else ""
         if kind == "b":
             return {"1": "TRUE", "0": "FALSE"}.get(value, value)
         if kind != "n" or not value:
@@ -147,8 +148,7 @@ def _decoded(text: str) -> str:
 def _read(sheet: Sheet, root: Element, values: _Values) -> None:
     number = 0
     for row in root.iter(f"{_S}row"):
-        written = row.get("r", "")
-        number = int(written) if written.isdecimal() else number + 1
+        number = whole_number(row.get("r"), number + 1)
         column = 0
         for cell in row.iter(f"{_S}c"):
             at = _position(cell.get("r", ""))

@@ -116,7 +116,9 @@ def test_the_sum_of_what_is_unpacked_has_a_limit() -> None:
     with reading_within(Limits(max_unpacked=3_000), "a.docx"):
         package = Package(packed({"a": "x" * 600, "b": "x" * 600}))
         package.data("a")
-        with pytest.raises(InvalidDocument, match=r"a\.docx unpacks to more than 3,000 bytes"):
+        with pytest.raises(
+            InvalidDocument, match=r"a\.docx unpacks to more than 3,000 bytes"
+        ):
             package.data("b")
 
 
