@@ -4,15 +4,19 @@ did at that moment."""
 from __future__ import annotations
 
 import functools
+import logging  # noqa: F401 - it takes its lock at a fork: after ours, so that imports may end
 import os
+import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-PATIENCE = 5.0  # seconds that a fork waits for a lock
+PATIENCE = 15.0  # seconds that a fork waits for a lock or an import
 
 
 class Lock:
@@ -67,7 +71,21 @@ _REGISTERING = threading.RLock()
 _held = threading.local()
 
 
+def _imports_elsewhere() -> bool:
+    """Whether another thread is amid an import, which no child could finish."""
+    for thread, top in sys._current_frames().items():
+        frame: FrameType | None = None if thread == threading.get_ident() else top
+        while frame is not None:
+            if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+                return True
+            frame = frame.f_back
+    return False
+
+
 def _before_fork() -> None:
+    end = time.monotonic() + PATIENCE
+    while _imports_elsewhere() and time.monotonic() < end:
+        time.sleep(0.01)
     with _REGISTERING:
         awaited = [lock for lock in _LOCKS if lock._awaited]
     _held.locks = [lock for lock in awaited if lock._lock.acquire(timeout=PATIENCE)]

@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,24 @@ def test_a_fork_waits_for_no_lock_too_long(monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         done.set()
         thread.join()
+
+
+@forks
+def test_a_fork_waits_for_an_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_to_import.py").write_text(
+        "import threading, time\nthreading.imported.set()\ntime.sleep(0.2)\nanswer = 7\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    begun = threading.Event()
+    monkeypatch.setattr(threading, "imported", begun, raising=False)
+    thread = threading.Thread(target=import_module, args=("slow_to_import",))
+    thread.start()
+    begun.wait()
+    child = forked(lambda: import_module("slow_to_import").answer)
+    assert exit_code(child) == 0
+    thread.join()
 
 
 def test_a_lock_stays_behind_and_is_free_in_the_copy() -> None:
