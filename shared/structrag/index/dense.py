@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidAnswer, check_choice
 from structrag.index.blocks import Column
 from structrag.index.ranking import (

@@ -20,6 +20,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from structrag._locks import Lock
 from structrag.errors import IndexDamaged, InvalidParameter, require
 from structrag.index.engine_rows import (
     DEAD,
@@ -94,13 +95,13 @@ class LanceStore(EngineStore):
         super().__init__(place, settings, config)
         self._database = database
         self._table = database.open_table(CHUNKS)
-        self._lock = threading.Lock()  # of the reader
-        self._turn = threading.Lock()  # of writers; searches go on
+        self._lock = Lock()  # of the reader
+        self._turn = Lock()  # of writers; searches go on
         self._reader: LanceReader | None = None
         self._added: list[Any] = []  # columns of vectors and blobs that were there
         self._changed = 0  # rows since the indexes were made
         # LanceDB refuses to join parts that are being joined.
-        self._upkeep = threading.Lock()
+        self._upkeep = Lock()
         self._joining: threading.Thread | None = None
         self.exact = False
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import cached_property
 from structrag.errors import IndexDamaged, require
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (

@@ -3,11 +3,11 @@ texts."""
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.index.blocks import Column
 from structrag.index.corpus import CorpusReader
 from structrag.index.dense import DenseIndex, VectorPart, VectorTable

@@ -13,13 +13,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.blocks import Column
 from structrag.index.ranking import (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from uuid import uuid4
 
 from numpy.typing import NDArray
 
+from structrag._locks import Lock
 from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
@@ -58,7 +58,7 @@ FLUSHED = 5_000  # rows after which Milvus Lite writes a segment
 CROWDED = 50_000
 _PAUSE = 1.0  # seconds
 _APART = 65_536  # among so many versions a writer begins, that no two take the same
-_locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)  # by place
+_locks: defaultdict[str, Lock] = defaultdict(Lock)  # by place
 
 
 class MilvusStore(EngineStore):

@@ -7,7 +7,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from structrag._locks import cached_property
 from structrag.index.blocks import ArrayFile, Column, Pieces, write_arrays
 from structrag.index.dense import VectorTable
 from structrag.index.entries import (

@@ -8,12 +8,12 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structrag._locks import cached_property
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,

@@ -363,6 +363,7 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
                 ) from None
         yield
     finally:
+        release_lock(descriptor)
         os.close(descriptor)
 
 
@@ -378,6 +379,14 @@ def take_lock(descriptor: int, wait: bool = False) -> None:
         system.locking(descriptor, system.LK_LOCK if wait else system.LK_NBLCK, 1)
         return
     fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def release_lock(descriptor: int) -> None:
+    """Unlock before it is closed: a process that was forked meanwhile has it open too."""
+    if os.name != "nt":
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _check_place(place: Path) -> None:

@@ -22,6 +22,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import Lock
 from structrag.errors import (
     IndexDamaged,
     InvalidAnswer,
@@ -62,8 +63,6 @@ BUFFER_BYTES = 64 << 20  # of documents that wait; then they become a segment in
 FAN = 8  # so many segments of about one size are joined
 INLINE_ROWS = 8192  # joined segments of up to so many rows are made at once, in memory
 LARGEST_ROWS = 1 << 20  # segments are not joined beyond this
-_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-_STORES_LOCK = threading.RLock()  # of the set; held while a process is forked
 
 
 class Store:
@@ -107,8 +106,8 @@ class Store:
         self.seen: Seen = Seen()  # of what is saved
         # The folder that it was opened from or last saved in, and `changes` then.
         self.saved_at: tuple[Path, int] | None = None
-        self._lock = threading.RLock()
-        self._saving = threading.Lock()
+        self._lock = Lock(awaited=True)
+        self._saving = Lock()
         self._segments: list[Segment] = []
         self._live: list[Live] = []  # of each segment, which documents live
         self._next_key = 0
@@ -118,8 +117,6 @@ class Store:
         self._snapshot: Snapshot | None = Snapshot(self.settings, [], [], 0)
         self._folder: TemporaryFolder | None = None  # of files that are not saved yet
         self._merging: threading.Thread | None = None
-        with _STORES_LOCK:
-            _STORES.add(self)
 
     # -- documents
 
@@ -556,8 +553,6 @@ class Store:
         store = Store.load(folder.path)
         vars(self).update(vars(store), seen=state["seen"], saved_at=None)
         self._keep_folder(folder)
-        with _STORES_LOCK:
-            _STORES.add(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:
@@ -593,38 +588,7 @@ def _merge_crowds(reference: weakref.ref[Store]) -> None:
         return
 
 
-# -- forked processes
-
-
 def _in_this_process(pid: int, clean_up: Callable[[], object]) -> None:
     """Clean up what this process has made, not a forked child."""
     if os.getpid() == pid:
         clean_up()
-
-
-def _before_fork() -> None:
-    """Wait until no other thread is amid a change. So a child gets whole stores."""
-    _STORES_LOCK.acquire()
-    for store in _STORES:
-        store._lock.acquire()
-
-
-def _after_fork() -> None:
-    for store in _STORES:
-        store._lock.release()
-    _STORES_LOCK.release()
-
-
-def _after_fork_in_child() -> None:
-    """The threads that saved or joined segments are the parent's alone."""
-    _after_fork()
-    for store in _STORES:
-        store._saving, store._merging = threading.Lock(), None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork,
-        after_in_child=_after_fork_in_child,
-    )

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import os
 import pickle
-import threading
 from functools import partial
 from itertools import cycle
 from queue import SimpleQueue
 from typing import Any
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, ModelFailed, require
 from structrag.ingestion.shared_model import (
     ModelFacts,
@@ -53,7 +53,7 @@ class ModelActor:
 
     def __init__(self, place: Place, embedding: bytes) -> None:
         self._place, self._embedding = place, embedding
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._server: ModelServer | None = None
 
     def facts(self) -> ModelFacts:

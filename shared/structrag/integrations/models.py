@@ -7,9 +7,10 @@ import re
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidParameter
 from structrag.integrations.encoders import (
     answer_counter,

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import chain, count, islice
-from threading import Lock
 from typing import Any
 from weakref import ReferenceType, ref
 
+from structrag._locks import Lock
 from structrag.errors import UnknownDocument, warn_user
 
 LONGEST = 64  # characters of a tool's name, as models' services allow

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -15,11 +14,13 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
+from structrag._locks import Lock
+
 _MARK = re.compile(r"#unnamed-[0-9a-f]{32}")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Id of an object -> the object or a reference, its name.
 _names: dict[int, tuple[Any, str]] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def setting_name(value: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from structrag._locks import Lock
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
@@ -24,7 +25,6 @@ from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
 from structrag.model_calls.counted import CallTokens, tokens_of
 from structrag.model_calls.failures import AT_A_QUESTION, raised_by
 from structrag.model_calls.flow import adrive, drive, in_thread
-from structrag.model_calls.locks import Lock
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Ask,

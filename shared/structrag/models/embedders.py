@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidParameter, require
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.requests import Embedder, TokenVectors

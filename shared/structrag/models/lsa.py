@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import Lock, cached_property
 from structrag.text.arrays import Array, bytes_text, text_bytes
 from structrag.text.terms import Tokenizer
 
-_ONE_AT_A_TIME = threading.Lock()  # the number of threads is changed for a moment
+_ONE_AT_A_TIME = Lock()  # the number of threads is changed for a moment
 
 
 class LsaFit:

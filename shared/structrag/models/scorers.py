@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
-from structrag.model_calls.locks import Lock
 from structrag.model_calls.texts import scorer_name
 from structrag.models.loading import batch_of, load_local, load_pair, pad_of
 from structrag.models.weights import weights_settings

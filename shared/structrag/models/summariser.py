@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.model_calls.locks import Lock
 from structrag.models.loading import load_pair
 from structrag.models.weights import weights_settings
 

@@ -7,11 +7,10 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from structrag._locks import Lock, cached_property
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.model_calls.locks import Lock
 from structrag.models.loading import load_labelled, pad_of
 from structrag.models.margins import (
     KEEP_OPTION,

@@ -6,12 +6,11 @@ import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from structrag._locks import Lock, cached_property
 from structrag.errors import InvalidParameter, check_at_least, require, warn_user
 from structrag.model_calls.counted import CallTokens, counted
-from structrag.model_calls.locks import Lock
 from structrag.models.loading import batch_of, load_labelled, pad_of
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader

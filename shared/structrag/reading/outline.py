@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import NamedTuple
 from weakref import ref
 
+from structrag._locks import Lock
 from structrag.records import Block, Document, Heading, Section
 
 BlockFinder = Callable[[int, int], list[Block]]  # the blocks that tile text[start:end]
@@ -129,7 +129,7 @@ class OutlineMemory:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._entries: OrderedDict[Key, _Parsed] = OrderedDict()
-        self._lock = RLock()  # reentrant: a document may be collected amid a call
+        self._lock = Lock()  # reentrant: a document may be collected amid a call
 
     def find(self, document: Document, plain_headings: bool) -> Outline | None:
         """The outline of this very document, or None."""

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from structrag import errors
+from structrag._locks import Lock
 from structrag.errors import (
     InvalidDocument,
     InvalidParameter,
@@ -186,7 +187,7 @@ class _Readers:
     """The reader processes of this process: as many as threads read at the same time."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._idle: list[_Reader] = []
         self._busy: set[_Reader] = set()
 
@@ -215,7 +216,6 @@ class _Readers:
 
     def forget(self) -> None:
         """Leave the processes to the parent, in a fork."""
-        self._lock = threading.Lock()
         for reader in (*self._idle, *self._busy):
             reader.forget()
         self._idle, self._busy = [], set()

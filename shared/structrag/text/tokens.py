@@ -13,7 +13,6 @@ import math
 import os
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_choice, require
 from structrag.text.token_pieces import Remembered, fewest_pieces, goes_with_space
 
@@ -50,7 +50,7 @@ _ENCODINGS = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
-_TIKTOKEN_LOCK = threading.Lock()  # the environment is changed for a moment
+_TIKTOKEN_LOCK = Lock(awaited=True)  # the environment is changed for a moment
 
 
 def count_tokens(text: str) -> int:

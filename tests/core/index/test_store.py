@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gc
-import os
 import shutil
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fixture_cases import examples
+from forking import exit_code, forked, forks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
@@ -249,34 +248,6 @@ def test_segments_are_joined_in_the_background(monkeypatch: pytest.MonkeyPatch) 
     assert store.document_ids == names
 
 
-forks = pytest.mark.skipif(
-    not hasattr(os, "fork"), reason="no process is forked on this system"
-)
-
-
-def exit_code_of_child(work: Callable[[], object]) -> int | None:
-    """Of a forked process that does the work; None if it did not end."""
-    with warnings.catch_warnings():
-        # From 3.12: the process has threads.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    for _ in range(200):
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
-    os.kill(pid, 9)
-    os.waitpid(pid, 0)
-    return None
-
-
 @forks
 def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
     tmp_path: Path,
@@ -296,7 +267,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
     thread = threading.Thread(target=change_and_save)
     thread.start()
     is_held.wait()
-    assert exit_code_of_child(work) == 0
+    assert exit_code(forked(work)) == 0
     thread.join()
     assert "new" not in store
     store.put(entry("later", ["fig"]))
@@ -320,7 +291,7 @@ def test_a_forked_process_leaves_the_files_of_its_parent(
         gc.collect()
 
     assert files
-    assert exit_code_of_child(work) == 0
+    assert exit_code(forked(work)) == 0
     assert all(file.is_file() for file in files)
     paths = [file.parent for file in files]
     stores.clear()

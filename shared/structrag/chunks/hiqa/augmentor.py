@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
+from structrag._locks import cached_property
 from structrag.chunks.divisions import Division, leading_path
 from structrag.chunks.hiqa.inline_text import Image
 from structrag.chunks.hiqa.segments import BlockRun, Segmenter, TypedBlock

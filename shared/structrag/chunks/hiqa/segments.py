@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
+from structrag._locks import cached_property
 from structrag.chunks.divisions import Division, division_blocks
 from structrag.chunks.hiqa.inline_text import (
     Image,

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from structrag._locks import cached_property
 from structrag.text.english import are_english
 
 # The last one, the soft hyphen, never belongs to the word.

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
+from structrag._locks import Lock
 from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.file_titles import own_title
 from structrag.reading.limits import count_bytes, reading_within, spend_characters

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from structrag._locks import cached_property
 from structrag.index.snapshot import Reader
 from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.model_calls.answer_parsing.titles import parse_names, usable_names

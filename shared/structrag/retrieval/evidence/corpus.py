@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import cached_property
 from structrag.index.entries import StoredRow
 from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, documents_of
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products

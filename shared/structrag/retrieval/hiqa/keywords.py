@@ -16,11 +16,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_choice, warn_user
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
-from structrag.model_calls.locks import Lock
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
