@@ -18,9 +18,8 @@ from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_l
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter, SaveFailed, warn_user
 from structrag.index.index import Index
-from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.ingesting import IngestReport, ingest, show_files
-from structrag.ingestion.summary import write_json
+from structrag.ingestion.summary import FileState, file_state, is_gone, write_json
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Document, Hit

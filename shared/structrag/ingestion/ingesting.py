@@ -27,16 +27,24 @@ from structrag.index.entries import Entry
 from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
-from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.shared_model import BATCH_SIZE
-from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import (
+    FileState,
     FolderSummary,
+    file_state,
+    is_gone,
     read_summary,
     summary_path,
     write_summary,
 )
-from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
+from structrag.ingestion.tasks import (
+    Ready,
+    Setup,
+    Stopped,
+    Task,
+    TaskResult,
+    while_preparing,
+)
 from structrag.ingestion.workers import (
     ProcessRunner,
     Replies,
