@@ -1,4 +1,4 @@
-"""What lies beside an index: what an ingestion has done, and the state of each file that it read."""
+"""The summary beside an index: what an ingestion has done, and the state of each file it read."""
 
 from __future__ import annotations
 
