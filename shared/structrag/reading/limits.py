@@ -59,6 +59,7 @@ class Limits:
                 check_at_least(each.name, limit, 1)
 
 
+_DEFAULT = Limits()
 _FREE = 1_000_000  # characters of text that any file may become
 
 
@@ -66,7 +67,7 @@ _FREE = 1_000_000  # characters of text that any file may become
 class _Reading:
     """One file, and what it has spent."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = _DEFAULT
     name: str = ""
     size: int = 0  # bytes that text may come from; 0: not known
     unpacked: int = 0
@@ -96,7 +97,7 @@ def reading_within(limits: Limits | None = None, name: str = "") -> Iterator[Lim
     if outer is not None:
         yield outer.limits
         return
-    reading = _Reading(limits or Limits(), name)
+    reading = _Reading(limits or _DEFAULT, name)
     token = _OPEN.set(reading)
     try:
         yield reading.limits

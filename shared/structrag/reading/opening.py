@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, check_choice
-from structrag.reading.limits import Limits, exceeded, limits_now
+from structrag.reading.limits import exceeded, limits_now
 
-MAX_BYTES = Limits().max_bytes
 PDF_READERS = ("layout", "docling")  # those that have a name
 _SHOWN = 200  # characters of a path that an error shows
 

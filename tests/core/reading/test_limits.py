@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from structrag import Limits, read_file, read_text
+from structrag import read_file, read_text
 from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.reading import Limits
 from structrag.reading.drafts import Draft
 from structrag.reading.formats import Format, converted
 from structrag.reading.limits import check_depth, reading_within, spend_characters

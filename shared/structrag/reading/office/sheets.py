@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from structrag.errors import require
+from structrag.errors import InvalidDocument, require
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import (
     Limits,
@@ -28,6 +28,7 @@ from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import can_start, is_reader, read_apart
 
 _DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
+_READ = (".xml", ".bin", ".rels")  # parts that calamine reads
 _ADVICE = "Save it again, as .xlsx."
 
 
@@ -66,7 +67,8 @@ def _checked_size(package: Package) -> int:
         package.refuse("it is encrypted. Save it without a password.")
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
-    return sum(len(package.data(part)) for part in set(package.names))
+    parts = (part for part in set(package.names) if part.endswith(_READ))
+    return sum(len(package.data(part)) for part in parts)
 
 
 def _cells(data: bytes, name: str, size: int) -> dict[str, Any]:
@@ -101,13 +103,15 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
             sheet = book.get_sheet_by_name(about.name)
             hidden = about.visible != calamine.SheetVisibleEnum.Visible
             top, left = sheet.start or (0, 0)
-            cells = [
-                (row, column, _text(value), _is_number(value))
-                for row, values in enumerate(sheet.iter_rows(), top + 1)
-                for column, value in enumerate(values, left + 1)
-                if value != ""
-            ]
-            spend_characters(sum(len(text) for _, _, text, _ in cells))
+            cells = []
+            for row, values in enumerate(sheet.iter_rows(), top + 1):
+                line = [
+                    (row, column, _text(value), _is_number(value))
+                    for column, value in enumerate(values, left + 1)
+                    if value != ""
+                ]
+                spend_characters(sum(len(text) for _, _, text, _ in line))
+                cells += line
             merged = [
                 [(row + 1, column + 1) for row, column in ends]
                 for ends in sheet.merged_cell_ranges or ()
@@ -115,6 +119,8 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
             yield about.name, hidden, cells, merged
     except calamine.PasswordError:
         refuse(name, "it is encrypted. Save it without a password.")
+    except InvalidDocument:  # a limit
+        raise
     except (calamine.CalamineError, OSError, ValueError) as error:
         reason = str(error).rstrip(".")
         refuse(
