@@ -6,6 +6,7 @@ no headings. No macro is run: only those without arguments are put into titles.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -252,9 +253,10 @@ class _Inputs:
         reason = "it does not exist"
         for folder in dict.fromkeys((self._main.parent, open_files[-1].parent)):
             for name in (f"{named}.tex", named):
-                if not (folder / name).is_file():
+                place = os.path.join(folder, name)  # a path object takes long to make
+                if not os.path.isfile(place):
                     continue
-                file = (folder / name).resolve()
+                file = Path(place).resolve()
                 if file in open_files:
                     raise ValueError("it inputs itself")
                 if file.is_relative_to(self._root):
