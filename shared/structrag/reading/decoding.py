@@ -21,10 +21,7 @@ _DECLARED = re.compile(
     rb"|<\?xml[^>]{0,200}?\bencoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})",
     re.IGNORECASE,
 )
-_XML_DECLARED = re.compile(
-    rb"\s*<\?xml[^>]{0,200}?\bencoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})"
-)
-_OF_PARSERS = frozenset(("utf-8", "utf8", "utf-16", "us-ascii", "iso-8859-1"))
+_OF_PARSERS = ("", "utf-8", "utf-16", "us-ascii", "iso-8859-1")
 _HEAD = 4096  # bytes in which a page declares its encoding
 # What browsers read under another name. Their keys are Python's names.
 _READ_AS = {
@@ -42,7 +39,7 @@ _READ_AS = {
 # Python's names of encodings of documents: "idna" or "unicode_escape" in a page are none.
 _OF_DOCUMENTS = re.compile(
     r"utf-(?:7|8|(?:16|32)(?:-[bl]e)?)|cp(?:125\d|437|85\d|86\d|874|932|949|950)|iso8859-\d{1,2}"
-    r"|koi8-[rtu]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab|hz"
+    r"|koi8-[rtu]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab"
 )
 _LABELS = {  # that Python does not know
     "iso-8859-8-i": "iso8859-8",
@@ -153,8 +150,8 @@ def xml_text(data: bytes, name: str) -> str | bytes:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
-    match = _XML_DECLARED.match(data)
-    label = match[1].decode("ascii") if match else "utf-8"
+    match = _DECLARED.match(data)
+    label = (match[2] or b"").decode("ascii") if match else ""
     if label.lower() in _OF_PARSERS:
         return data
     encoding = encoding_named(label)
@@ -163,4 +160,6 @@ def xml_text(data: bytes, name: str) -> str | bytes:
             f"Cannot read {name or 'the document'}: it declares the encoding {label!r}, which is "
             "unknown. Save it as UTF-8."
         )
-    return data.decode(encoding, "replace")
+    # UTF-7 may hold halves of pairs, which a parser does not take.
+    text = data.decode(encoding, "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")

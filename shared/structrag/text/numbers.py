@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def whole_number(text: str | None, default: int, most: int = 999_999_999) -> int:
+def whole_number(text: str | None, default: int, most: int = 999_999_999_999) -> int:
     """The number that decimal digits say; `default` for anything else, or more than `most`.
 
     Example:
@@ -11,7 +11,7 @@ def whole_number(text: str | None, default: int, most: int = 999_999_999) -> int
         [12, 1, 1, 1]
     """
     # Python itself refuses to read thousands of digits.
-    if text is None or len(text) > 9 or not text.isdecimal():
+    if text is None or len(text) > 12 or not text.isdecimal():
         return default
     number = int(text)
     return number if number <= most else default

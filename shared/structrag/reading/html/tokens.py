@@ -100,7 +100,7 @@ def attributes(source: str, start: int, end: int) -> dict[str, Span]:
 
 
 def attribute_number(source: str, spans: dict[str, Span], name: str) -> int:
-    """An attribute's whole number of up to nine digits, else 1."""
+    """An attribute's whole number of up to twelve digits, else 1."""
     start, end = spans.get(name, (0, 0))
     digits = source[start:end].strip()
     return whole_number(digits, 1)

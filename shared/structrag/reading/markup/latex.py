@@ -6,6 +6,7 @@ no headings. No macro is run: only those without arguments are put into titles.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from structrag.errors import StructragError, warn_user
 from structrag.reading.decoding import decoded
 from structrag.reading.limits import (
     check_depth,
+    count_bytes,
     reading_within,
     spend_characters,
     use_part,
@@ -202,8 +204,7 @@ def expand(path: str | Path, root: str | Path) -> str:
     main = Path(path).resolve()
     with reading_within(name=shown(Path(path))):
         inputs = _Inputs(main, Path(root).resolve())
-        text = decoded(file_bytes(main), str(path)).text
-        expanded = "".join(inputs.pieces(main, text))
+        expanded = "".join(inputs.pieces())
     for reason, names in inputs.left_out.items():
         others = f" and {len(names) - 1:,} others" if len(names) > 1 else ""
         warn_user(
@@ -220,9 +221,9 @@ class _Inputs:
         self._texts: dict[Path, str] = {}
         self.left_out: dict[str, dict[str, None]] = {}  # the names for each reason
 
-    def pieces(self, file: Path, text: str) -> Iterator[str]:
+    def pieces(self) -> Iterator[str]:
         """The text with its inputs in place, in pieces."""
-        stack = [(file, text, 0)]
+        stack = [(self._main, self._text(self._main), 0)]
         while stack:
             file, text, at = stack.pop()
             match = _INPUT.search(text, at)
@@ -235,10 +236,16 @@ class _Inputs:
             inner = self._file(named, [each for each, _, _ in stack]) if named else None
             yield text[at : end if inner is None else match.start()]
             if inner is not None:
-                use_part(inner.name)
+                use_part(str(inner.relative_to(self._root)))
                 check_depth(len(stack), "input files")
-                spend_characters(len(self._texts[inner]))
-                stack.append((inner, self._texts[inner], 0))
+                spend_characters(len(self._text(inner)))
+                stack.append((inner, self._text(inner), 0))
+
+    def _text(self, file: Path) -> str:
+        if file not in self._texts:
+            self._texts[file] = decoded(file_bytes(file), str(file)).text
+            count_bytes(len(self._texts[file]))
+        return self._texts[file]
 
     def _file(self, named: str, open_files: list[Path]) -> Path | None:
         """The file that is named; None where it is left out."""
@@ -252,14 +259,14 @@ class _Inputs:
         reason = "it does not exist"
         for folder in dict.fromkeys((self._main.parent, open_files[-1].parent)):
             for name in (f"{named}.tex", named):
-                if not (folder / name).is_file():
+                place = os.path.join(folder, name)  # a path object takes long to make
+                if not os.path.isfile(place):
                     continue
-                file = (folder / name).resolve()
+                file = Path(place).resolve()
                 if file in open_files:
                     raise ValueError("it inputs itself")
                 if file.is_relative_to(self._root):
-                    if file not in self._texts:
-                        self._texts[file] = decoded(file_bytes(file), str(file)).text
+                    self._text(file)  # which may fail
                     return file
                 reason = f"it is outside {self._root}"
         raise ValueError(reason)

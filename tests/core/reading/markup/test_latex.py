@@ -74,6 +74,16 @@ def test_inputs_that_double_or_do_not_end_are_refused(
         read_file(tmp_path / "f0.tex", limits=Limits(max_characters=20_000))
 
 
+def test_an_input_may_be_used_again_but_not_grow_without_end(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        write(tmp_path, **{f"{place}__text": f"{place} "})
+    write(tmp_path, main="\\input{one/text}\\input{two/text}" * 99)
+    assert read_file(tmp_path / "main.tex").text == "one two " * 99
+    write(tmp_path, one__text="x" * 99_000)
+    with pytest.raises(errors.InvalidDocument, match="20 characters for each of its 1"):
+        read_file(tmp_path / "main.tex")
+
+
 def test_many_inputs_that_are_missing_are_one_warning(tmp_path: Path) -> None:
     inputs = "".join(f"\\input{{gone{i}}}\n" for i in range(2_000))
     write(tmp_path, main=inputs)
