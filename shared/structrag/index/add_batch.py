@@ -13,9 +13,9 @@ from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
-from structrag.index.host_vectors import HostVectors
+from structrag.index.routes import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_flow
-from structrag.model_calls.failures import fallbacks_of
+from structrag.model_calls.calling import fallbacks_of
 from structrag.model_calls.flow import ask, gather, record_failures, reuse_answers
 from structrag.model_calls.progress import TellDocuments
 from structrag.model_calls.requests import Embed, Embedder, Failed, Flow, Request, T

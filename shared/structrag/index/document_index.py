@@ -15,8 +15,8 @@ from structrag.errors import IndexDamaged, InvalidParameter, check_ids
 from structrag.index.add_batch import AddBatch
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
-from structrag.index.host_vectors import HostVectors
 from structrag.index.opening import Address, absolute, engine_of, open_store
+from structrag.index.routes import HostVectors
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.model_calls.naming import has_name

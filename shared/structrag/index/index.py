@@ -23,11 +23,10 @@ from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.document_index import DocumentIndex, check_embedder
 from structrag.index.entries import ALGORITHM_VERSION
 from structrag.index.estimating import Estimate, estimate
-from structrag.index.host_vectors import DenseStore, HostVectors
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.lexical import Bm25
 from structrag.index.opening import Address
-from structrag.index.routes import OwnRoute, ranked_rows
+from structrag.index.routes import DenseStore, HostVectors, OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings

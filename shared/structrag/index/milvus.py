@@ -21,13 +21,17 @@ from numpy.typing import NDArray
 
 from structrag._locks import Lock
 from structrag.errors import ModelFailed
+from structrag.index.engine import EngineStore, no_index, tenant_of
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
+    RowCounts,
+    counts_of,
+    summed,
     views_of,
+    weights_of,
     widths_of,
 )
-from structrag.index.engine_store import EngineStore, no_index, tenant_of
 from structrag.index.entries import DocumentRow, plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
@@ -35,6 +39,7 @@ from structrag.index.milvus_collections import (
     PART_BITS,
     STATE,
     STATE_ROW,
+    StoreState,
     create,
     create_vectors,
     read_settings,
@@ -47,10 +52,8 @@ from structrag.index.milvus_collections import (
     write_shared,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import StoreState
 from structrag.index.snapshot import Settings, check_settings
-from structrag.index.term_weights import RowCounts, counts_of, summed, weights_of
-from structrag.model_calls.failures import raised_by
+from structrag.model_calls.calling import raised_by
 
 STALE = 0.02  # by which the mean length may differ from that of the weights
 FLUSHED = 5_000  # rows after which Milvus Lite writes a segment

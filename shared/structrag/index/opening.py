@@ -10,7 +10,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
-from structrag.index.engine_store import absolute_place
+from structrag.index.engine import absolute_place
 from structrag.index.lance import LanceStore
 from structrag.index.milvus import MilvusStore
 from structrag.index.snapshot import Settings, check_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from structrag.errors import StructragError
-from structrag.model_calls.failures import cause_of
+from structrag.model_calls.calling import cause_of
 from structrag.reading.opening import shown
 from structrag.text.plurals import pluralise
 

@@ -14,13 +14,15 @@ from structrag.errors import (
     StructragError,
     TimedOut,
 )
-from structrag.model_calls.answer_parsing.echo import without_echo
-from structrag.model_calls.answer_parsing.thoughts import without_thoughts
+from structrag.model_calls.answer_parsing.stripping import (
+    without_echo,
+    without_thoughts,
+)
 from structrag.model_calls.cache import Cache, cache_key
 from structrag.model_calls.calling import Calls, ModelCall
-from structrag.model_calls.counted import CallTokens, counted, tokens_of, told_tokens
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import Ask, Choose, Failed, LanguageModel
+from structrag.model_calls.usage import CallTokens, counted, tokens_of, told_tokens
 
 CUT_OFF = (
     "the model's output ended inside its reasoning, before the answer. Allow more output tokens, "

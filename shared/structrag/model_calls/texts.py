@@ -10,8 +10,13 @@ import numpy as np
 
 from structrag.errors import InvalidAnswer
 from structrag.model_calls.cache import Cache, cache_key
-from structrag.model_calls.calling import Calls, ModelCall
-from structrag.model_calls.failures import AT_A_QUESTION, WHILE_ADDING, raised_by
+from structrag.model_calls.calling import (
+    AT_A_QUESTION,
+    WHILE_ADDING,
+    Calls,
+    ModelCall,
+    raised_by,
+)
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Embed,

@@ -20,9 +20,9 @@ from structrag._locks import cached_property
 from structrag.errors import InvalidParameter, require
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.requests import Embedder, TokenVectors
+from structrag.models.loading import encoder_label
 from structrag.models.lsa import LsaEmbedder
 from structrag.models.token_vectors import reader_of
-from structrag.models.weights import encoder_label
 from structrag.text.tokens import without_lone_surrogates
 
 # Texts that a tokenizer and what stands around it may count otherwise

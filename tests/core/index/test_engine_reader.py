@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from store_making import VIEWS, entry
 
 from structrag.errors import InvalidAnswer, InvalidParameter, UnknownDocument
-from structrag.index.engine_reader import EngineReader
+from structrag.index.engine import EngineReader, EngineStore
 from structrag.index.engine_rows import (
     CHUNK,
     EngineFilter,
@@ -24,7 +24,6 @@ from structrag.index.engine_rows import (
     read_head,
     row_of_id,
 )
-from structrag.index.engine_store import EngineStore
 from structrag.index.entries import DocumentRow, Entry
 from structrag.index.store import Store
 

@@ -38,8 +38,8 @@ from structrag.errors import (
     UnknownArgument,
     UnknownDocument,
 )
+from structrag.index.engine import EngineStore, tenant_of
 from structrag.index.engine_rows import EngineRow, read_head
-from structrag.index.engine_store import EngineStore, tenant_of
 from structrag.index.entries import DocumentRow, parse_row
 from structrag.index.opening import open_store
 from structrag.index.store import Store

@@ -38,11 +38,10 @@ from structrag.errors import (
     NoIndex,
     SaveFailed,
 )
-from structrag.index import lance, lance_reader, lance_tables, storage
+from structrag.index import lance, lance_reader, storage
 from structrag.index.entries import Vectors
-from structrag.index.lance import LanceStore
-from structrag.index.lance_reader import LanceReader
-from structrag.index.lance_tables import CHUNKS, SETTINGS, coverage, has_bits
+from structrag.index.lance import CHUNKS, SETTINGS, LanceStore, coverage
+from structrag.index.lance_reader import LanceReader, has_bits
 from structrag.index.store import Store
 
 lancedb = pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
@@ -133,7 +132,7 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lance, "INDEXED_ROWS", 100)
-    for module in (lance_tables, lance_reader):
+    for module in (lance, lance_reader):
         monkeypatch.setattr(module, "EXACT_ROWS", 50)
         monkeypatch.setattr(module, "LIST_ROWS", 10)
     vectors = np.random.default_rng(0).standard_normal((400, 16))
@@ -159,7 +158,7 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     assert nearest(40) == right
     # Smaller again, it has an index of vectors, and all its lists are searched.
     store.exact = False
-    for module in (lance_tables, lance_reader):
+    for module in (lance, lance_reader):
         monkeypatch.setattr(module, "EXACT_ROWS", 500)
     assert has_bits(store._table, "vector_raw")
     store.optimize()

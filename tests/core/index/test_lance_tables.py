@@ -13,19 +13,17 @@ from structrag.errors import IndexDamaged, ModelFailed
 from structrag.index import lance_tables
 from structrag.index.engine_rows import EngineFilter
 from structrag.index.entries import dump_json, parse_json
-from structrag.index.lance_tables import (
+from structrag.index.lance import (
     CHUNKS,
     FORMAT,
     coverage,
     create_tables,
-    literal,
     make_vector_index,
-    raised_by_lance,
     read_settings,
-    sql_parts,
     write_settings,
 )
-from structrag.index.lance_tables import SETTINGS as SETTINGS_TABLE
+from structrag.index.lance import SETTINGS as SETTINGS_TABLE
+from structrag.index.lance_reader import literal, raised_by_lance, sql_parts
 from structrag.index.store import Store
 
 SETTINGS = Store(("raw", "keywords")).settings

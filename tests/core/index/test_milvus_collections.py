@@ -20,11 +20,12 @@ from structrag.index.milvus_collections import (
     conditions,
     create,
     number_of_name,
+    packed,
     read_settings,
     records_of,
+    unpacked,
     write_settings,
 )
-from structrag.index.milvus_state import packed, unpacked
 from structrag.index.store import Store
 
 VIEWS = ("raw", "keywords")

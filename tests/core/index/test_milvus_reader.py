@@ -14,17 +14,23 @@ from store_making import VIEWS, entry
 
 from structrag.errors import InvalidParameter, ModelFailed, UnknownDocument
 from structrag.index import milvus_reader
-from structrag.index.engine_rows import EngineFilter, engine_rows, prepare_for
+from structrag.index.engine_rows import (
+    EngineFilter,
+    RowCounts,
+    engine_rows,
+    number_of,
+    numbered,
+    prepare_for,
+)
 from structrag.index.entries import Entry, Vectors
 from structrag.index.milvus_collections import (
     CHUNKS,
+    StoreState,
     records_of,
     vectors_of,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import StoreState
 from structrag.index.store import Store
-from structrag.index.term_weights import RowCounts, number_of, numbered
 
 SETTINGS = Store(VIEWS).settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.index.milvus_state import StoreState, packed, unpacked
+from structrag.index.milvus_collections import StoreState, packed, unpacked
 
 
 def visible(state: StoreState, version: int) -> bool:

@@ -14,8 +14,7 @@ from structrag import (
     MultiViewRetriever,
 )
 from structrag.errors import ModelFailed
-from structrag.index.host_vectors import HostVectors
-from structrag.index.routes import ranked_rows
+from structrag.index.routes import HostVectors, ranked_rows
 from structrag.model_calls.requests import Ranking
 from structrag.models import LsaEmbedder
 

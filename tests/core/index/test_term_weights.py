@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_making import entry
 
-from structrag.index.lexical import Bm25, idf
-from structrag.index.store import Store
-from structrag.index.term_weights import (
+from structrag.index.engine_rows import (
     NO_TERM,
     RowCounts,
     counts_of,
@@ -22,6 +20,8 @@ from structrag.index.term_weights import (
     summed,
     weights_of,
 )
+from structrag.index.lexical import Bm25, idf
+from structrag.index.store import Store
 
 WORDS = ["apple", "banana", "cherry", "plum"]
 TEXTS = st.lists(

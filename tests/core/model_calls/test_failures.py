@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from structrag.errors import ModelFailed, TimedOut
-from structrag.model_calls.failures import (
+from structrag.model_calls.calling import (
     NOT_ITS_OWN,
     fallbacks_of,
 )

@@ -11,7 +11,7 @@ from fixture_cases import examples
 from small_models import words_tokenizer
 
 from structrag.errors import InvalidParameter
-from structrag.models.summariser import TransformersSummariser
+from structrag.models.llm import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.retrieval.d3.index import D3Index
 

@@ -7,8 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from structrag.model_calls.answer_parsing.json import bare, first_value
-from structrag.model_calls.answer_parsing.lists import is_refusal
+from structrag.model_calls.answer_parsing.lists import bare, first_value, is_refusal
 
 # What models that can be held to a JSON schema are asked for.
 ID_SCHEMA = {

@@ -27,7 +27,7 @@ from structrag.text.arrays import (
     IntArray,
     evenly,
 )
-from structrag.text.stems import stem_keys
+from structrag.text.terms import stem_keys
 
 BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
