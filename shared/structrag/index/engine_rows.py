@@ -36,7 +36,7 @@ from structrag.index.entries import (
     prepare,
     serialise_row,
 )
-from structrag.index.lexical import Bm25
+from structrag.index.lexical import length_norm
 from structrag.index.selection import Filter, Filters, allowed_values
 from structrag.index.snapshot import Settings
 
@@ -384,26 +384,24 @@ def numbered(terms: Iterable[str]) -> Counter[int]:
     return Counter(map(number_of, terms))
 
 
-def weights_of(
-    counts: Mapping[int, int], bm25: Bm25, average: float
-) -> dict[int, float]:
+def weights_of(counts: Mapping[int, int], average: float) -> dict[int, float]:
     """A row's vector: term -> count / (count + norm).
 
     Example:
-        >>> weights_of({7: 3}, Bm25(k1=1.0, b=0.0), average=3.0)
-        {7: 0.75}
+        >>> weights_of({7: 3}, average=3.0) == {7: 3 / (3 + 1.2)}
+        True
     """
     if not counts:
         return {NO_TERM: 1.0}
-    below = bm25.norm(sum(counts.values()), average)
+    below = length_norm(sum(counts.values()), average)
     return {number: count / (count + below) for number, count in counts.items()}
 
 
 def counts_of(
-    weights: Mapping[int, float], length: int, bm25: Bm25, average: float
+    weights: Mapping[int, float], length: int, average: float
 ) -> dict[int, int]:
     """The counts that `weights_of` was given."""
-    below = bm25.norm(length, average)
+    below = length_norm(length, average)
     return {
         int(number): round(below * weight / (1 - weight))
         for number, weight in weights.items()

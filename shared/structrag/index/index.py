@@ -24,7 +24,7 @@ from structrag.index.document_index import DocumentIndex, check_embedder
 from structrag.index.entries import ALGORITHM_VERSION
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.levels import SearchedLevel, query_vectors
-from structrag.index.lexical import Bm25
+from structrag.index.lexical import LUCENE
 from structrag.index.opening import Address
 from structrag.index.routes import DenseStore, HostVectors, OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
@@ -210,10 +210,10 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
                 "dense_store must be None when an engine keeps the documents, because the engine "
                 "keeps their vectors too. Leave out one of the two."
             )
-        if settings.bm25 != Bm25():
+        if settings.lexical != LUCENE:
             raise InvalidParameter(
                 "lexical must be 'lucene' when an engine counts the terms; got "
-                f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
+                f"{settings.lexical!r}. Pass lexical='lucene', or a folder as store."
             )
 
     def _check_for_dense_store(self) -> None:
@@ -429,7 +429,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             "language": self.view_settings.language,
             "stems": settings.tokenizer.stems,
             "dtype": settings.dtype,
-            "lexical": settings.bm25.method,
+            "lexical": settings.lexical,
             "embedder": self.embedder.name,
             "llm": self.runner.llm.name if self.runner.llm else None,
             "settings": self.settings_name(),

@@ -32,6 +32,7 @@ from structrag.index.engine_rows import (
     row_of_id,
 )
 from structrag.index.entries import DocumentRow, StoredRow, parse_row
+from structrag.index.lexical import K1, LUCENE
 from structrag.index.snapshot import Settings
 from structrag.model_calls.calling import raised_by
 
@@ -44,7 +45,6 @@ ROWS_OF_VIEW = 2**32 - 1  # the number of what all rows of a view hold; no term 
 _GONE = ("Not found", "was not found", "No such file")
 PROBES = 0.1  # the share of a larger one that is searched, if that is not less
 COMPARED = 1_000  # vectors of a larger one that are compared again, as they are
-_K1_FACTOR = 2.2  # LanceDB multiplies each score by k1 + 1
 
 
 class LanceReader(EngineReader):
@@ -273,7 +273,8 @@ class LanceReader(EngineReader):
             )
         search = self._table.search(match, query_type="fts").limit(n)
         pairs = self._matches(search, "_score", chosen)
-        return [(row_of_id(i), score / _K1_FACTOR) for i, score in pairs]
+        # LanceDB, whose k1 and b are the same, multiplies each score by k1 + 1.
+        return [(row_of_id(i), score / (K1[LUCENE] + 1)) for i, score in pairs]
 
     def _matches(
         self, search: Any, score: str, chosen: EngineFilter | None

@@ -391,10 +391,9 @@ class MilvusStore(EngineStore):
             return
         columns = ["version", "row", "document", "tags", "length", "average", "terms"]
         rows = self._database.query(collection, state.visible(), ["id", *columns])
-        bm25 = self.settings.bm25
         for row in rows:
-            counts = counts_of(row["terms"], row["length"], bm25, row["average"])
-            row |= {"terms": weights_of(counts, bm25, average), "average": average}
+            counts = counts_of(row["terms"], row["length"], row["average"])
+            row |= {"terms": weights_of(counts, average), "average": average}
         self._insert(collection, rows)
         # Last: what is interrupted is begun again.
         state.averages[view] = average

@@ -38,7 +38,6 @@ from structrag.index.engine_rows import (
     weights_of,
 )
 from structrag.index.entries import dump_json, parse_json
-from structrag.index.lexical import Bm25
 from structrag.index.milvus_client import LONGEST, MilvusDatabase
 from structrag.index.snapshot import Settings
 
@@ -318,7 +317,7 @@ def records_of(
             records[CHUNKS].append({"id": row_id, **place, **part})
         for view, terms in row.terms.items():
             if terms is not None:
-                weighed = _weighed(terms, settings.bm25, averages[view])
+                weighed = _weighed(terms, averages[view])
                 records[terms_of(view)].append({"id": first, **place, **weighed})
         row_id = new_id() if row.kind == WINDOW else first
         for view, vector in row.vectors.items():
@@ -348,12 +347,12 @@ def _parts(kind: int, name: str, text: str) -> list[Record]:
     ]
 
 
-def _weighed(terms: str, bm25: Bm25, average: float) -> Record:
+def _weighed(terms: str, average: float) -> Record:
     counts = numbered(terms.split())
     return {
         "length": sum(counts.values()),
         "average": average,
-        "terms": weights_of(counts, bm25, average),
+        "terms": weights_of(counts, average),
     }
 
 

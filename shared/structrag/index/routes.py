@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.entries import Entry
+from structrag.index.lexical import OKAPI
 from structrag.index.snapshot import Reader
 from structrag.model_calls.calling import raised_by
 from structrag.model_calls.requests import Ranking, Search
@@ -122,7 +123,7 @@ class OwnRoute:
 
     def _lexical(self, view: str, request: Search) -> Ranking:
         reader, query, n = self.reader, request.query, request.n
-        if isinstance(reader, Reader) and reader.settings.bm25.method == "okapi":
+        if isinstance(reader, Reader) and reader.settings.lexical == OKAPI:
             # As published, a search within one document knows that document alone.
             scope = reader.lexical(view).within(reader.select(request.where))
             return [*scope.search(query, n)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from structrag.errors import (
 )
 from structrag.index.dense import DenseIndex, VectorPart
 from structrag.index.entries import ChunkRow, DocumentRow, StoredRow, parse_row
-from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
+from structrag.index.lexical import METHODS, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
 from structrag.index.segments import (
     Levels,
@@ -55,15 +55,18 @@ class Settings:
 
     levels: Levels
     dtype: str  # of the vectors: "float32" or "float16"
-    bm25: Bm25
+    lexical: str  # the method of BM25
     tokenizer: Tokenizer
+
+    def __post_init__(self) -> None:
+        check_choice("lexical", self.lexical, METHODS)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as they are saved."""
         return {
             "levels": {name: list(views) for name, views in self.levels.items()},
             "dtype": self.dtype,
-            "bm25": asdict(self.bm25),
+            "bm25": {"method": self.lexical},
             "tokenizer": self.tokenizer.to_json(),
         }
 
@@ -73,7 +76,7 @@ class Settings:
         return cls(
             levels={name: tuple(views) for name, views in saved["levels"].items()},
             dtype=saved["dtype"],
-            bm25=Bm25(**saved["bm25"]),
+            lexical=saved["bm25"]["method"],
             tokenizer=Tokenizer.from_json(saved["tokenizer"]),
         )
 
@@ -423,7 +426,7 @@ class Reader:
                 )
             ]
             self._lexical[view] = LexicalIndex(
-                parts, bm25=self.settings.bm25, tokenizer=self.settings.tokenizer
+                parts, method=self.settings.lexical, tokenizer=self.settings.tokenizer
             )
         return self._lexical[view]
 

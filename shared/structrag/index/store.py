@@ -40,7 +40,7 @@ from structrag.index.entries import (
     plain_json,
     prepare,
 )
-from structrag.index.lexical import Bm25, count_terms
+from structrag.index.lexical import count_terms
 from structrag.index.segments import (
     Merge,
     PendingDocument,
@@ -82,8 +82,8 @@ class Store:
 
         `views` are those of the chunks, or of each level of chunks by its name, the first level
         first. `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to
-        about three decimals); `lexical` is the method of `Bm25`; `config` is saved with the
-        index and given back by `load`.
+        about three decimals); `lexical` is "lucene" or "okapi" (see `structrag.index.lexical`);
+        `config` is saved with the index and given back by `load`.
         """
         levels = views if isinstance(views, Mapping) else {FIRST_LEVEL: views}
         for names in levels.values():
@@ -94,7 +94,7 @@ class Store:
         self.settings: Settings = Settings(
             {name: tuple(of_level) for name, of_level in levels.items()},
             check_choice("dtype", dtype, DTYPES),
-            Bm25(lexical),
+            lexical,
             tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")

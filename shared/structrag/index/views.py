@@ -16,6 +16,7 @@ from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
 from structrag.text.extractive import summarise as extract_summary
 from structrag.text.folding import fold
+from structrag.text.heading_path import SEPARATOR
 from structrag.text.terms import Tokenizer, tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -199,7 +200,7 @@ def view_flow(
     paths = [
         chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks
     ]
-    titles = [" > ".join(path) or document.title for path in paths]
+    titles = [SEPARATOR.join(path) or document.title for path in paths]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
     answers = yield from _answered(plan, titles, bodies, settings, counter)
@@ -345,7 +346,7 @@ def _summaries(
 def _heading_path(chunk: Chunk) -> str:
     """The path that the context begins with, and the chunk's own title."""
     titles = [chunk.context.partition("\n")[0], *chunk.path[-1:]]
-    return " > ".join(filter(None, titles))
+    return SEPARATOR.join(filter(None, titles))
 
 
 def _keywords(

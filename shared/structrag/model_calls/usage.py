@@ -1,5 +1,5 @@
-"""Count what asking models costs, and what fell back. Answers carry the tokens that the model's side
-counted."""
+"""Count what asking models costs, and what fell back. Answers carry the tokens that the model's
+side counted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Vectors of a text's tokens, from the pass of an encoder that also makes the text's vector, or from
-a ColBERT model, which was trained to match tokens one by one."""
+"""Vectors of a text's tokens, from the pass of an encoder that also makes the text's vector, or
+from a ColBERT model, which was trained to match tokens one by one."""
 
 from __future__ import annotations
 

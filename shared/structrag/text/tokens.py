@@ -3,9 +3,11 @@
 The estimate needs nothing. A word has the fewest pieces of a vocabulary that make it up: those of
 cl100k_base (of tiktoken, see `token_pieces_LICENSE.txt`) without the space in front, the most
 frequent of ASCII and all others, as characters of Latin-1, one a line. `python
-benchmarks/token_estimate.py --pieces` writes the file. The counters are for tiktoken and Hugging Face. A token counter is any
-callable `str -> int`. The counters made here are small picklable objects: they hold names, and each
-process loads the tokenizer itself. None of them ever downloads anything.
+benchmarks/token_estimate.py --pieces` writes the file.
+
+The counters are for tiktoken and Hugging Face. A token counter is any callable `str -> int`. The
+counters made here are small picklable objects: they hold names, and each process loads the
+tokenizer itself. None of them ever downloads anything.
 """
 
 from __future__ import annotations

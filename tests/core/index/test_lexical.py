@@ -17,7 +17,6 @@ from places import DATA
 from structrag import Document, Index
 from structrag.index.lexical import (
     ABSENT,
-    Bm25,
     LexicalIndex,
 )
 from structrag.text.terms import (
@@ -49,7 +48,7 @@ def test_okapi_equals_rank_bm25_with_its_negative_idf(
 ) -> None:
     rank_bm25 = pytest.importorskip("rank_bm25")
     tokens = [PLAIN(text) for text in texts]
-    scores = LexicalIndex.from_texts(texts, bm25=Bm25("okapi"), tokenizer=PLAIN).scores(
+    scores = LexicalIndex.from_texts(texts, method="okapi", tokenizer=PLAIN).scores(
         " ".join(query)
     )
     if not any(tokens):
@@ -99,7 +98,7 @@ def test_a_search_within_rows_filters_the_full_one(
     texts: list[str], query: str, data: st.DataObject
 ) -> None:
     for method in ("lucene", "okapi"):
-        index = LexicalIndex.from_texts(texts, bm25=Bm25(method), tokenizer=PLAIN)
+        index = LexicalIndex.from_texts(texts, method=method, tokenizer=PLAIN)
         everything = index.search(query, len(texts))
         start = data.draw(st.integers(0, len(texts)))
         stop = data.draw(st.integers(start, len(texts)))
@@ -164,7 +163,7 @@ def expected(
 
 
 LARGE = [
-    LexicalIndex.from_texts(made_texts(1, 2000), bm25=Bm25(form), tokenizer=PLAIN)
+    LexicalIndex.from_texts(made_texts(1, 2000), method=form, tokenizer=PLAIN)
     for form in ("lucene", "okapi")
 ]
 
@@ -220,7 +219,7 @@ def test_the_first_of_a_large_index_are_those_of_the_scores_of_all_rows_to_the_l
     mask = np.random.default_rng(n).random(len(index)) < share
     kept = (
         mask & (index.parts[0].postings.lengths.all() != ABSENT)
-        if index.bm25.method == "okapi"
+        if index.method == "okapi"
         else mask & (scores > 0)
     )
     rows = np.flatnonzero(kept)
