@@ -133,7 +133,7 @@ class VectorTable:
 
     @property
     def bounds(self) -> NDArray[np.int64]:
-        """Where each group's vectors begin, and where the last one's end."""
+        """The start of each group's vectors, and the end of the last group."""
         return self._groups[1]
 
     @cached_property
@@ -185,7 +185,7 @@ class VectorTable:
         wide_query = query.astype(np.float64)
         starts, stops = self.bounds[groups], self.bounds[groups + 1]
         counts = stops - starts
-        # Of each group's vectors among those scored.
+        # The position of each group's first vector among those scored.
         firsts = np.cumsum(counts) - counts
         source = self.matrix.part(int(starts[0]), int(stops[-1]))
         # Groups that follow each other are read as one run, others vector by vector.

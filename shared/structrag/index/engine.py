@@ -1,4 +1,4 @@
-"""What the stores and readers of all engines share around the queries of each."""
+"""The bases of the stores and readers of all engines; an engine adds its own queries."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class EngineReader(CorpusReader, ABC):
 
     @abstractmethod
     def _heads(self, *conditions: str) -> list[DocumentRow]:
-        """What is kept of documents that meet conditions, in row order."""
+        """Return the stored facts of documents that meet conditions, in row order."""
 
     @abstractmethod
     def _lines(self, *conditions: str) -> dict[int, bytes]:
@@ -127,7 +127,7 @@ class EngineReader(CorpusReader, ABC):
     # -- documents and chunks
 
     def heads(self, doc_ids: Sequence[str]) -> dict[str, DocumentRow]:
-        """What is kept of those documents that are there."""
+        """Document id -> stored facts, for documents that exist."""
         unknown = [doc_id for doc_id in doc_ids if doc_id not in self._known]
         for start in range(0, len(unknown), _LOOKED_UP):
             some = unknown[start : start + _LOOKED_UP]
@@ -141,7 +141,7 @@ class EngineReader(CorpusReader, ABC):
         return {doc_id: head for doc_id, head in pairs if head is not None}
 
     def head(self, doc_id: str) -> DocumentRow | None:
-        """What is kept of a document. None for one that is not there."""
+        """Return the stored facts of a document; None if it does not exist."""
         return self.heads([doc_id]).get(doc_id)
 
     def key(self, doc_id: str) -> int:
@@ -350,7 +350,7 @@ class EngineStore(CorpusStore, ABC):
 
     @property
     def uri(self) -> str:
-        """What opens it."""
+        """The address that opens it."""
         return f"{self.scheme}:{self.place}"
 
     @abstractmethod
@@ -389,7 +389,7 @@ class EngineStore(CorpusStore, ABC):
 
     @abstractmethod
     def _catch_up(self) -> None:
-        """Bring up to date what searches go by."""
+        """Bring the engine's indexes up to date."""
 
     # -- changes
 
@@ -440,8 +440,8 @@ class EngineStore(CorpusStore, ABC):
     def save(
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep the configuration, and bring up to date what searches go by. Documents are kept as
-        they come. `path` must be the store itself."""
+        """Write the configuration and bring indexes up to date. Documents are written as they come.
+        `path` must be the store itself."""
         self.check_path(path)
         with self._writing():
             if config is not None and plain_json(dict(config), "config") != self.config:
@@ -560,7 +560,7 @@ def settings_line(format: str, settings: Settings, config: Mapping[str, Any]) ->
 def parse_settings(
     place: str, format: str, line: Callable[[], bytes]
 ) -> tuple[Settings, dict[str, Any]]:
-    """What `settings_line` was given. Raises IndexDamaged."""
+    """Parse a line of `settings_line`. Raises IndexDamaged."""
     try:
         content = parse_json(line())
         version = content["version"] if content["format"] == format else None

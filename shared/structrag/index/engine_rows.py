@@ -82,7 +82,7 @@ def key_of(row_id: int) -> int:
 
 
 def row_of_id(row_id: int) -> int:
-    """The number that stands for a chunk in rankings."""
+    """Return the number of a chunk in rankings."""
     return row_id >> WINDOW_BITS
 
 
@@ -212,7 +212,7 @@ def bytes_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def arrays_of_bytes(content: bytes) -> dict[str, NDArray[Any]]:
-    """What `bytes_of_arrays` was given."""
+    """Read the arrays that `bytes_of_arrays` wrote."""
     with np.load(BytesIO(content)) as arrays:
         return dict(arrays)
 
@@ -290,7 +290,7 @@ class EngineFilter:
 def nested_parts(
     chosen: EngineFilter, parts_of: Callable[[EngineFilter], list[str]], all_rows: str
 ) -> list[str]:
-    """What a filter says of other filters, in a language with "and", "or" and "not". `all_rows` is
+    """Write the nested filters of a filter in a language with "and", "or" and "not". `all_rows` is
     a condition that all rows meet."""
 
     def whole(one: EngineFilter) -> str:
@@ -303,8 +303,8 @@ def nested_parts(
 def filter_of(
     where: Any, values_of: Callable[[str], Iterable[Any]] = lambda key: ()
 ) -> EngineFilter | None:
-    """A condition as a filter; None for none. Raises InvalidParameter for what an engine cannot be
-    asked. `values_of` gives the values that documents have under a key."""
+    """Convert a condition to a filter; None for none. `values_of` returns the values that documents
+    have under a key. Raises InvalidParameter for a condition that no engine can test."""
     if where is None or isinstance(where, EngineFilter):
         return where
     if isinstance(where, Filter):
@@ -418,7 +418,7 @@ class RowCounts:
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[int]]) -> RowCounts:
-        """Of rows by their terms' numbers, each once."""
+        """Count rows, each given as the different numbers of its terms."""
         numbers = np.fromiter(
             (number for row in rows for number in row), dtype=np.uint32
         )
@@ -428,7 +428,7 @@ class RowCounts:
 
     @classmethod
     def of_terms(cls, terms: Mapping[str, int], others: Mapping[int, int]) -> RowCounts:
-        """Of how many rows hold each term, and each of some other numbers."""
+        """Make counts from the number of rows per term, and per other number."""
         totals = Counter(others)
         for term, frequency in terms.items():
             totals[number_of(term)] += frequency
@@ -456,7 +456,7 @@ class RowCounts:
 
     @classmethod
     def from_parts(cls, parts: Sequence[str]) -> RowCounts:
-        """What `to_parts` was given."""
+        """Read the counts that `to_parts` wrote."""
         both = np.frombuffer(
             zlib.decompress(b64decode("".join(parts))), dtype=np.uint32
         )

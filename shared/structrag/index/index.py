@@ -238,8 +238,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         return self.store.chunks(doc_id)
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
-        """What `add` would cost. It calls no model and changes nothing. Unchanged documents and
-        cached calls cost nothing.
+        """Estimate the cost of `add`. It calls no model and changes nothing. Unchanged documents
+        and cached calls cost nothing.
 
         With a splitter that needs no model, the numbers of calls and the view "raw" are exact;
         summaries and keywords are assumed to be as long as the extracted ones. If a splitter's
@@ -421,7 +421,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         super().save(path)
 
     def config(self) -> dict[str, Any]:
-        """What is saved: options that `load` restores, names of models and settings."""
+        """Return the configuration to save: options that `load` restores, names of models,
+        settings."""
         settings = self.store.settings
         return {
             "views": list(self.views),

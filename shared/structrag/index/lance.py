@@ -56,7 +56,7 @@ from structrag.index.storage import one_saver
 
 FORMAT = "structrag-lancedb"
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
-# Of all documents: arrays, and how many rows hold each term.
+# Tables that belong to all documents: arrays, and the number of rows per term.
 SHARED, COUNTS = "structrag_shared", "structrag_counts"
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
@@ -383,7 +383,7 @@ def _check_place(place: str) -> None:
 
 @contextmanager
 def _one_writer(place: str) -> Iterator[None]:
-    """Let the writers of a folder take turns. Of a bucket there may be only one."""
+    """Let the writers of a folder take turns. A bucket may have only one writer."""
     if not _is_local(place):
         yield
         return

@@ -154,7 +154,7 @@ class LanceReader(EngineReader):
         }
 
     def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
-        """Those of the last making of the indexes, as the statistics of BM25."""
+        """Counts as of the last build of the indexes, as BM25 uses them."""
         counts = self._counts[view]
         n_rows = counts.frequency(ROWS_OF_VIEW)
         return n_rows, [counts.frequency(number_of(term)) for term in terms]
@@ -249,7 +249,7 @@ class LanceReader(EngineReader):
 
     @cached_property
     def _probes(self) -> int:
-        """How many lists of a vector index are searched. As many as there are rows are all."""
+        """How many lists of a vector index to search; the number of rows searches all."""
         if self.exact or self._n_rows <= EXACT_ROWS:
             return self._n_rows
         return int(max(EXACT_ROWS, PROBES * self._n_rows)) // LIST_ROWS

@@ -76,7 +76,7 @@ def add_terms(
     scores: FloatArray,
     n: int,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Add all terms to the scores of rows; gives what is left.
+    """Add all terms to the scores of rows. Returns the rows that are left, with their scores.
 
     `rows` ascend, `scores` are changed in place, and the terms are added in the order given. Where
     n < len(rows), rows that cannot be among the `n` best may be left out, for which no weight may
@@ -521,7 +521,7 @@ class LexicalIndex:
 
     @cached_property
     def _place(self) -> RowMap:
-        """Where the rows of all parts, one part behind the other, stand."""
+        """The positions of the rows of all parts, part after part."""
         return joined([part.place for part in self.parts])
 
     @cached_property

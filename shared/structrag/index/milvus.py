@@ -150,7 +150,7 @@ class MilvusStore(EngineStore):
         return self._state().changes
 
     def reader(self) -> MilvusReader:
-        """What is there now."""
+        """Return a reader of the current state."""
         asked = time.monotonic()
         state = self._state()
         reader = self._reader
@@ -317,7 +317,7 @@ class MilvusStore(EngineStore):
         for view, width in widths.items():
             if view in state.widths:
                 continue
-            # Of an interrupted commit.
+            # An interrupted commit has left it.
             if vectors_of(view) in self._database.collections():
                 self._database.call("drop_collection", vectors_of(view))
             create_vectors(self._database, view, width)

@@ -151,7 +151,7 @@ class MilvusDatabase:
         )
 
     def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows. Those with their ids are replaced, so a second try does no harm."""
+        """Write rows, replacing rows with the same ids, so a second try does no harm."""
         for start in range(0, len(rows), BATCH):
             self.call("upsert", collection, list(rows[start : start + BATCH]))
 

@@ -69,12 +69,12 @@ class StoreState:
     outdated: list[tuple[float, int]] = field(default_factory=list)
 
     def to_text(self) -> str:
-        """As one short string."""
+        """Encode the state as one short string."""
         return packed(dump_json(asdict(self)))
 
     @classmethod
     def from_text(cls, text: str) -> StoreState:
-        """What `to_text` gave."""
+        """Decode a string of `to_text`."""
         content: dict[str, Any] = parse_json(unpacked(text))
         content["writing"] = tuple(content["writing"])
         for name in ("hidden", "outdated"):
@@ -86,7 +86,7 @@ class StoreState:
         return cls(**content)
 
     def hide(self, since: float, first: int, last: int) -> None:
-        """Let nobody see some versions. Those that follow each other become one range."""
+        """Hide versions. Consecutive ones become one range."""
         if (
             self.hidden
             and self.hidden[-1][0] == since
@@ -112,7 +112,7 @@ def packed(content: bytes) -> str:
 
 
 def unpacked(text: str) -> bytes:
-    """What `packed` was given."""
+    """Return the bytes that were packed."""
     return zlib.decompress(b64decode(text))
 
 
@@ -265,7 +265,7 @@ def write_shared(database: MilvusDatabase, arrays: Mapping[str, NDArray[Any]]) -
 
 
 def read_shared(database: MilvusDatabase) -> dict[str, NDArray[Any]]:
-    """What `write_shared` was given; nothing before."""
+    """Read the arrays that `write_shared` wrote; none before."""
     rows = database.get(STATE, [SHARED_ROW], ["content"])
     if not rows:
         return {}
@@ -338,7 +338,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _parts(kind: int, name: str, text: str) -> list[Record]:
-    """What is kept of a head, chunk or blob. The name is a chunk's id, or that of the blob."""
+    """Make the records of a head, chunk or blob, named by the chunk's id or the blob's name."""
     pieces = _pieces(text)
     of_all = {"kind": kind, "chunk": number_of_name(name), "vector": [0.0, 0.0]}
     return [

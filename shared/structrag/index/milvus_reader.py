@@ -47,7 +47,7 @@ KEPT = 60.0  # seconds that replaced documents stay for those who still read the
 
 
 class MilvusReader(EngineReader):
-    """What a `MilvusStore` held at one moment.
+    """Searches the state of a `MilvusStore` at one moment.
 
     Args:
         database: The connection.

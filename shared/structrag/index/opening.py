@@ -21,7 +21,7 @@ Address = str | os.PathLike[str]
 _STORES: dict[str, type[LanceStore | MilvusStore]] = dict(
     zip(ENGINES, (LanceStore, MilvusStore), strict=True)
 )
-# Of two letters or more: one may be a drive.
+# At least two letters: one letter may be a drive.
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 
 

@@ -99,7 +99,8 @@ class HostVectors:
 
 
 def _name(store: DenseStore) -> str:
-    """How errors name a host's store. As what an adapter wraps, where it says so."""
+    """Return the name of a host's store in errors: the label that an adapter set, else its
+    class."""
     return str(getattr(store, "label", f"vector store {type(store).__name__}"))
 
 

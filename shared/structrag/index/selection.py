@@ -91,7 +91,7 @@ def check_selection(where: Selection, n_rows: int) -> Selection:
 
 
 def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
-    """The rows of a selection, ascending; None stands for all."""
+    """Return the rows of a selection, ascending; None selects all."""
     if selection is None:
         return range(n_rows)
     if isinstance(selection, slice):
@@ -189,7 +189,7 @@ def _rows_of(chosen: list[range], n_rows: int) -> Selection:
     return mask
 
 
-# Of one item of metadata and one value.
+# Functions of one item of metadata and one value.
 _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,

@@ -2,10 +2,10 @@
 
 It knows no models.
 
-Documents wait in a buffer until somebody looks, or until it is full; then they become a segment,
-which never changes. A deleted or replaced document is marked in its segment. Searches read a
-snapshot. Small segments are joined as they come, large ones by a thread in the background; what is
-large lies in a file and is mapped, so that memory stays bounded while documents are added.
+New documents are buffered. The buffer is flushed to an immutable segment when it is full or when a
+search needs it. A deleted or replaced document is marked in its segment. Searches read a snapshot.
+Small segments are merged at once, large ones by a background thread. Large segments are mapped
+files, so memory stays bounded while documents are added.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Store:
         }
 
     def stored(self, doc_id: str) -> DocumentRow | None:
-        """What is kept of a document; None for one that is not there."""
+        """Return the stored facts of a document; None if it does not exist."""
         with self._lock:
             pending = self._pending.get(doc_id)
             if pending is not None:
@@ -178,7 +178,7 @@ class Store:
         return [table.row(row) for row in table.rows_of(place[1])]
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
-        """Those of some documents that are there."""
+        """Return the ids that are stored."""
         return {doc_id for doc_id in doc_ids if doc_id in self}
 
     def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
@@ -320,7 +320,7 @@ class Store:
     # -- segments
 
     def snapshot(self) -> Snapshot:
-        """What the store holds now; later changes do not touch it."""
+        """Return the current state. Later changes do not affect it."""
         snapshot = self._snapshot
         if snapshot is None:
             with self._lock:
@@ -462,7 +462,7 @@ class Store:
 
     def compact(self) -> None:
         """Join all segments into one, without what is deleted. Rows, rankings and scores stay as
-        they are. Equal content gives an equal saved index then, whatever its history."""
+        they are. Equal content then makes an equal saved index, whatever its history."""
         with self._lock:
             self._flush()
             self._drop_dead()
@@ -515,7 +515,7 @@ class Store:
                 )
 
     def _saved(self) -> tuple[Saved, int]:
-        """What is saved of the store as it is now, and its changes so far."""
+        """Return the current state to save, and the number of changes so far."""
         with self._lock:
             self.snapshot()
             saved = Saved(

@@ -101,7 +101,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the language model is asked for views.
+    """The prompts for views.
 
     Example:
         >>> from structrag import Index
@@ -122,8 +122,8 @@ class Prompts:
 
     @classmethod
     def paper(cls) -> Prompts:
-        """Those of MC-indexing, figures 8 and 9, in two calls. They begin "You are a helpful
-        summarization assistant ..."."""
+        """Return the prompts of MC-indexing, figures 8 and 9, in two calls. They begin "You are a
+        helpful summarization assistant ..."."""
         return cls(summary=PAPER_SUMMARY_PROMPT, keywords=PAPER_KEYWORDS_PROMPT)
 
 

@@ -31,7 +31,7 @@ class ModelCall:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-# What is done with one model after another: it yields calls, and gets what each returned or raised.
+# A generator of calls to one model after another. It receives what each returned or raised.
 Calls = Generator[ModelCall, Any, T]
 
 
@@ -63,7 +63,7 @@ def within(
     *arguments: Any,
     **options: Any,
 ) -> T:
-    """What a call returns, or TimedOut where it takes longer.
+    """Return the result of a call; raise TimedOut if it takes longer.
 
     `None` sets no limit.
 
@@ -207,14 +207,14 @@ def raised_by(what: str, cure: str = WHILE_ADDING) -> Iterator[None]:
 
 
 def cause_of(error: StructragError) -> str:
-    """What happened, without the advice for who adds documents to an index by hand."""
+    """Return the message without the advice for adding documents by hand."""
     return str(error).removesuffix(WHILE_ADDING).rstrip()
 
 
 def fallbacks_of(
     chunks: Sequence[Chunk], failures: Sequence[Failed]
 ) -> tuple[Counter[str], dict[str, str]]:
-    """What chunks lack that a model should have given, counted, and why.
+    """Count what chunks lack because a model failed, with the reasons.
 
     Under "chunks" are those that fell back, under "enrichment" the answers that were not taken;
     `failures` are the calls that failed.

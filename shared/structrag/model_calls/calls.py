@@ -61,7 +61,8 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Of the model's name, and of all in the request that the answer depends on."""
+        """The cache key, of the model's name and everything in the request that decides the
+        answer."""
         asked = (self.request.component, *self.shape, self.request.prompt)
         return cache_key("ask", self.model.name, *asked)
 
@@ -185,7 +186,7 @@ def jobs_of(calls: Sequence[Call], most: int) -> list[list[Call]]:
 
 
 def ask_models(job: Sequence[Call]) -> Calls[list[Any]]:
-    """What the model answers to each call, or `Failed`.
+    """Ask the model; return an answer or `Failed` for each call.
 
     `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets
     another number of answers, is asked call by call. Errors raised on purpose pass through.

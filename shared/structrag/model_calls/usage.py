@@ -66,8 +66,8 @@ def told_tokens(answer: object) -> CallTokens | None:
 
 
 def reported_tokens(usage: Any) -> CallTokens | None:
-    """What a server or framework reports of a call, or None. Such reports are mappings or objects,
-    which call the same numbers by two names each."""
+    """Read the report of a server or framework on a call; None if it has no counts. Reports are
+    mappings or objects, with two names for each number."""
     numbers = []
     for names in (
         ("prompt_tokens", "input_tokens"),
@@ -87,7 +87,7 @@ def reported_tokens(usage: Any) -> CallTokens | None:
 
 @dataclass(slots=True)
 class Usage:
-    """What a run has cost so far.
+    """The cost of a run so far.
 
     Tokens of prompts and answers are those that the model's server or framework tells of a call;
     where it tells none, and of embedded texts, `structrag.text.tokens.count_tokens` estimates them.
@@ -101,9 +101,9 @@ class Usage:
     embedding_tokens: int = 0
     scored: int = 0  # texts sent to a scorer
     cache_hits: int = 0  # answers, vectors and scores that cost nothing
-    # What fell back -> how often.
+    # View or chunks that fell back -> how often.
     fallbacks: Counter[str] = field(default_factory=Counter)
-    # What fell back -> why, the first time.
+    # View or chunks that fell back -> the first reason.
     reasons: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -148,7 +148,7 @@ COUNTS = tuple(
 
 
 def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str:
-    """What fell back, how often and why, in words. Such as "keywords 2 (TimeoutError), summary 1
+    """Say what fell back, how often and why, for example "keywords 2 (TimeoutError), summary 1
     (...)"; "" for nothing."""
     parts = []
     for what, count in sorted(counts.items()):
@@ -161,8 +161,8 @@ def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str
 
 
 def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:
-    """Calls of a language model in words. Such as "2 language-model calls, 1,200 tokens of prompts
-    and 40 of answers"."""
+    """Say what language-model calls cost, for example "2 language-model calls, 1,200 tokens of
+    prompts and 40 of answers"."""
     return (
         f"{pluralise(calls, 'language-model call')}, {pluralise(prompt_tokens, 'token')} of "
         f"prompts and {answer_tokens:,} of answers"

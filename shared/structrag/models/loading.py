@@ -122,7 +122,7 @@ def _gguf(name: str) -> tuple[str, dict[str, str]]:
 def load_local(
     parameter: str, load: Callable[..., Any], name: str, what: str, **options: Any
 ) -> Any:
-    """What a name or folder stands for on this machine.
+    """Load a name or folder from this machine.
 
     Raises:
         InvalidParameter: it is not there, or something else.

@@ -304,8 +304,8 @@ class CrossEncoderScorer:
 
 
 def as_cross_encoder(value: Any) -> Any:
-    """A scorer from what a caller has. That is None, an object with `score(query, texts)`, or what
-    `CrossEncoderScorer` takes."""
+    """Make a scorer of None, an object with `score(query, texts)`, or what `CrossEncoderScorer`
+    takes."""
     if value is None or callable(getattr(value, "score", None)):
         return value
     return CrossEncoderScorer(value)

@@ -1,5 +1,5 @@
-"""A causal language model that weighs two options by its logits. Of transformers; foundation,
-section 7."""
+"""A causal language model of transformers that weighs two options by its logits (foundation,
+section 7)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LEAST_WINDOW = 16
 
 @dataclass(slots=True)
 class Cuts:
-    """What was cut because it was longer than a model's window.
+    """Counts prompts that were cut because they were longer than a model's window.
 
     Example:
         >>> cuts = Cuts()
@@ -295,7 +295,7 @@ class TransformersModel:
         return ids or [self._beginning()]
 
     def _beginning(self) -> int:
-        """The token that stands for the beginning of a text."""
+        """Return the token that begins a text."""
         ids = (
             getattr(self.tokenizer, f"{name}_token_id", None)
             for name in ("bos", "eos", "pad")

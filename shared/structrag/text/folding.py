@@ -87,7 +87,7 @@ def fold_signs(text: str) -> str:
 
 
 def without_accents(folded: str) -> str:
-    """What `fold_signs` gave, folded."""
+    """Take off the accents of a result of `fold_signs`."""
     return folded if folded.isascii() else folded.translate(_LETTERS)
 
 

@@ -114,8 +114,8 @@ _LEFT_OUT = re.compile(r"(?<=.)[-_/.](?!(?<=\d.)\d)")
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """How an index and its queries are cut into terms. Calling it on a text gives the terms, stop
-    words removed."""
+    """Cuts the texts of an index and its queries into terms. Calling it on a text returns the terms
+    without stop words."""
 
     language: str = "english"  # whose stop words are removed when `stopwords` is None
     # None: the list for the language; (): none are removed
@@ -221,7 +221,7 @@ def _stop_set(language: str, stopwords: tuple[str, ...] | None) -> frozenset[str
 
 
 def word_spans(text: str, *, parts: bool = False) -> list[tuple[int, int]]:
-    """Where the words of a text stand, as terms are cut, in order.
+    """Return the places of a text's words, as terms are cut, in order.
 
     Of scripts in which spaces do not part words they are pairs of characters. `parts` adds what
     else is a term, each before the word that it is a part of.

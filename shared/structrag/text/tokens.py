@@ -38,7 +38,7 @@ _LONG = 64  # characters of a word that is not remembered
 
 
 class Remembered(dict[str, float]):
-    """What a function gave for words so far. Forgets all when full."""
+    """Remembers the results of a function of words. Forgets all when full."""
 
     def __init__(self, function: Callable[[str], float]) -> None:
         self._function = function
@@ -101,7 +101,7 @@ def _vocabulary() -> tuple[frozenset[str], dict[str, list[int]]]:
 TokenCounter = Callable[[str], int]
 _SAMPLE = "two words"  # what a counter is tried with
 
-# What is counted character by character: scripts written without spaces (Thai, Lao, Myanmar, Khmer,
+# Counted character by character: scripts written without spaces (Thai, Lao, Myanmar, Khmer,
 # Kana, Han), which would be one long word, and emoji.
 _SINGLE = re.compile(
     "([\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd\u17e0-\u17f9"
@@ -156,8 +156,8 @@ def _space_tokens(text: str) -> float:
 
 
 def _run_tokens(run: str) -> int:
-    """What a run of white space adds to its lines and tabs: its lines are one token, and so is the
-    indentation behind them."""
+    """Count the tokens that a run of white space adds to its lines and tabs: its lines are one
+    token, and so is the indentation after them."""
     _, line, indentation = run.rpartition("\n")
     tokens = bool(line) + ("  " in indentation or "\t" in indentation)
     return tokens - run.count("\n") - run.count("\t")

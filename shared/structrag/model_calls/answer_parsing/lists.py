@@ -70,7 +70,7 @@ _REFUSAL = re.compile(
 _NONE = {"none", "null", "n/a"}
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _NAMED = re.compile(r"[^\W\d_]|\d.*\d")  # a letter, or more than one digit
-# Of broken JSON, of markup, and of addresses.
+# Signs of broken JSON, markup and addresses.
 _MARKUP = re.compile(r"[{}\[\]<>]|\"\s*:|://")
 LOOKED_AT = 2000  # characters of an answer that may go round in circles
 LEAST_LOOP = 160  # characters; in shorter ones letters are repeated by chance
@@ -120,7 +120,7 @@ def parse_keywords(answer: str) -> list[str]:
 
 
 def _separated(plain: str) -> list[str]:
-    """What separators stand between, without lines that only announce a list."""
+    """Split at separators, and drop lines that only announce a list."""
     parts = [part.rstrip() for part in _SEPARATORS.split(plain)]
     return [part for part in parts if part and not part.endswith((":", "："))]
 

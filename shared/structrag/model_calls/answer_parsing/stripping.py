@@ -7,7 +7,7 @@ import re
 # An answer to a shorter prompt may begin with the same words and be one.
 SHORTEST = 40
 LONGEST_LEAD = 2000  # characters of a chat template in front of the prompt
-# What chat templates write around turns.
+# The marks that chat templates write around turns.
 _MARK = r"(?:<\|[^|<>\n]{1,40}\|>|<[a-z_]{1,20}_of_turn>|</?s>|\[/?INST\]|<</?SYS>>)"
 _TEMPLATE = re.compile(_MARK)
 _TURN = re.compile(rf"\s*(?:{_MARK}\s*(?:(?:assistant|model)\b\s*)?)+", re.IGNORECASE)
@@ -50,7 +50,7 @@ def without_echo(prompt: str, answer: str) -> str:
 
 
 def _behind_echoes(asked: str, answer: str, place: int) -> str:
-    """What stands behind the prompt at a place, and behind its repeats."""
+    """Return the text after the prompt at a place, and after its repeats."""
     end = place + len(asked)
     while (place := answer.find(asked, end, end + len(asked) + LONGEST_GAP)) >= 0:
         if answer[end:place].strip():
@@ -69,7 +69,7 @@ def _without_last_marks(text: str) -> str:
     return text[:end]
 
 
-# What stands around thoughts, and what around the answer behind them.
+# Tags around thoughts, and around the answer after them.
 _TAG = re.compile(
     r"<(?P<close>/?)(?:think|thinking|thoughts?|reasoning|reflection|seed:think)"
     r"(?: [^<>\n]{0,80})?>"
