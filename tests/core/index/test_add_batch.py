@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +40,6 @@ TEXT = (
     f"# Intake\n\n{BODIES[0]}\n\n# Outlet\n\n{BODIES[1]}\n\n# Notes\n\nShort and with "
     "{braces} and {0}.\n"
 )
-
-
-GOOD = {"summary": "Pumps move water.", "keywords": ["pump", "valve"]}
 
 
 BAD: dict[str, Any] = {
@@ -132,42 +128,6 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     assert str(report).endswith(
         f"keywords {len(index)} ({reason}), summary {long} ({reason})"
     )
-
-
-def test_a_model_that_fails_now_and_then_is_asked_again_for_what_failed_only() -> None:
-    """With a cache, the next add repeats the failed calls and pays for no other."""
-    failing = True
-
-    def script(prompt: str) -> str:
-        if failing and "Outlet" in prompt:
-            raise TimeoutError
-        return json.dumps(GOOD) if "one JSON object" in prompt else '["note"]'
-
-    document = Document(TEXT, id="d", title="Manual", format="markdown")
-    model = ScriptedModel(script)
-    index = Index(embedder=HashEmbedder(), llm=model, cache=Cache(":memory:"))
-    assert index.add([document]).usage["fallbacks"]
-    first = len(model.prompts)
-    outlet = sum("Outlet" in prompt for prompt in model.prompts)
-    report = index.add([document])  # still failing
-    assert (report.replaced, report.unchanged) == (0, 1) and len(
-        model.prompts
-    ) == first + outlet
-    failing = False
-    report = index.add([document])
-    assert (
-        report.replaced == 1
-        and report.usage["fallbacks"] == {}
-        and len(model.prompts) == first + 2 * outlet
-    )
-    report = index.add([document])
-    assert report.unchanged == 1 and len(model.prompts) == first + 2 * outlet
-    assert {
-        index.store.reader().view_text(row, "keywords") for row in range(len(index))
-    } == {
-        "pump, valve",
-        "note",
-    }
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -369,30 +329,6 @@ def test_the_first_line_is_repeated_where_it_takes_half_the_room_at_most(
     fitting = " ".join(f"word{i}" for i in range(limit))
     assert split_windows(fitting, embedder, overflow="windows") == [fitting]
     assert len(split_windows(f"{fitting} more", embedder, overflow="windows")) == 2
-
-
-@pytest.mark.slow
-def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
-    filler = "The annual report lists the members of the board and their offices. " * 40
-    text = f"# Report\n\n{filler}\n\nThe axolotl regrows its legs after an injury.\n"
-    windows = split_windows(f"Report\n{text}", minilm, overflow="windows")
-    assert len(windows) > 1 and all(
-        minilm.count_tokens(window) <= 256 for window in windows
-    )
-    scores = {}
-    for preset in ("default", "paper"):
-        from structrag import ContentAwareSplitter
-
-        index = Index(
-            embedder=minilm,
-            views=("raw",),
-            preset=preset,
-            splitter=ContentAwareSplitter(max_tokens=None),
-        )
-        index.add([Document(text, id="d", format="markdown")])
-        (hit,) = index.search("Which animal grows new limbs?")
-        scores[preset] = hit.score
-    assert scores["default"] > scores["paper"] + 0.1
 
 
 def test_a_chunk_longer_than_the_encoder_reads_scores_as_its_best_window() -> None:

@@ -17,13 +17,9 @@ from structrag import (
     Cache,
     Chunk,
     ContentAwareSplitter,
-    D3Index,
-    D3Retriever,
     Document,
-    FixedSplitter,
     Index,
     MultiViewRetriever,
-    PICSplitter,
     read_text,
 )
 from structrag.errors import (
@@ -457,10 +453,6 @@ HTML = (
 PAGE = read_text(HTML, id="page", format="html")
 
 
-def visible(markup: str) -> str:
-    return " ".join(read_text(f"<div>{markup}</div>", format="html").text.split())
-
-
 def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
     index = Index(embedder=HashEmbedder())
     index.add([PAGE])
@@ -485,22 +477,6 @@ def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
             pumps.chunk.extras["source_start"] : pumps.chunk.extras["source_end"]
         ]
         assert shown.startswith("Pumps</h1>") and shown.endswith("oil.")
-
-
-def test_every_splitter_and_d3(tmp_path: Path) -> None:
-    for splitter in (FixedSplitter(8), PICSplitter()):
-        index = Index(embedder=HashEmbedder(), splitter=splitter, views="raw")
-        index.add([PAGE])
-        assert all(
-            {"source_start", "source_end"} <= set(chunk.extras)
-            for chunk in index.chunks()
-        )
-    index = D3Index(embedder=HashEmbedder())
-    index.add([PAGE])
-    hits = D3Retriever(index, max_tokens=None).search("How often is the filter rinsed?")
-    for hit in hits:
-        markup = HTML[hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]]
-        assert visible(markup) == " ".join(hit.chunk.text.split())
 
 
 def test_text_without_markup_has_none() -> None:

@@ -85,24 +85,6 @@ def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     assert coverage(store._table, "vector_raw") == (703, 0)
 
 
-def test_vectors_are_indexed_without_writing_the_rows_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lance, "INDEXED_ROWS", 20)
-    store = store_at(tmp_path)
-    parts, indexed = [], []
-    for number in range(5):
-        store.put(entry(str(number), [f"fig{number}-{i}" for i in range(9)]))
-        store.save(tmp_path)
-        if store._joining is not None:
-            store._joining.join()
-        parts.append(store._table.stats()["fragment_stats"]["num_fragments"])
-        indexed.append(coverage(store._table, "vector_raw")[0])
-    # At first parts stay as they are; later those that are new are joined.
-    assert (parts, indexed) == ([1, 2, 3, 2, 3], [0, 20, 20, 40, 40])
-    assert len(store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)) == 45
-
-
 def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
