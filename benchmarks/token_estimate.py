@@ -94,9 +94,7 @@ def pieces() -> Iterator[str]:
             text = text[1:]
         if token.isascii():
             text = text.strip() if rank < KEPT else ""
-        if 0 < len(text) <= tokens.LONGEST_PIECE and not set(text) & set(
-            " \t\r\n"
-        ):
+        if 0 < len(text) <= tokens.LONGEST_PIECE and not set(text) & set(" \t\r\n"):
             yield text
 
 
