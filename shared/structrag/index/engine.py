@@ -15,14 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import (
     IndexDamaged,
-    InvalidAnswer,
     InvalidParameter,
     ModelFailed,
     NoIndex,
     UnknownDocument,
 )
 from structrag.index.corpus import CorpusReader, CorpusStore
-from structrag.index.dense import unit_vectors
+from structrag.index.dense import unit_query
 from structrag.index.engine_rows import (
     EngineFilter,
     EngineRow,
@@ -269,7 +268,7 @@ class EngineReader(CorpusReader, ABC):
         width = self._width(view)
         if n <= 0 or width is None or (chosen and chosen.is_empty):
             return []
-        query = _checked_query(vector, width, view)
+        query = unit_query(vector, width, view=view)
         asked = n
         while True:
             windows = self._nearest(view, query, asked, chosen)
@@ -292,17 +291,6 @@ class EngineReader(CorpusReader, ABC):
             return []
         matching = self._matching(view, terms, n, chosen)
         return _ranked({row: round(score, SCORE_DIGITS) for row, score in matching}, n)
-
-
-def _checked_query(vector: ArrayLike, width: int, view: str) -> NDArray[np.float32]:
-    query = np.asarray(vector)
-    if query.shape != (width,):
-        raise InvalidAnswer(
-            f"The query vector for the index of view {view!r} must have shape ({width},); got "
-            f"{query.shape}. Use the embedder that the index was built with."
-        )
-    unit: NDArray[np.float32] = unit_vectors(query[None, :], view=view)[0]
-    return unit
 
 
 def _ranked(scores: Mapping[int, float], n: int) -> list[tuple[int, float]]:

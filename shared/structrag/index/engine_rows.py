@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
+from structrag.index.dense import check_width
 from structrag.index.entries import (
     CheckedEntry,
     DocumentRow,
@@ -193,11 +194,7 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
         for view, vector in row.vectors.items():
             expected = widths.setdefault(view, len(vector))
             if len(vector) != expected:
-                raise InvalidAnswer(
-                    f"The vectors of view {view!r} must have {expected} dimensions, as in the "
-                    f"store; document {json.loads(row.document)!r} brings {len(vector)}. Use the "
-                    "embedder that the store was built with, or build a new store."
-                )
+                check_width(view, len(vector), expected, json.loads(row.document))
     return widths
 
 

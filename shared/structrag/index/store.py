@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from structrag._locks import Lock
 from structrag.errors import (
     IndexDamaged,
-    InvalidAnswer,
     InvalidParameter,
     UnknownDocument,
     check_choice,
 )
 from structrag.index.blocks import Column
-from structrag.index.dense import DTYPES
+from structrag.index.dense import DTYPES, check_width
 from structrag.index.entries import (
     CheckedEntry,
     ChunkRow,
@@ -288,13 +287,7 @@ class Store:
                 if not len(matrix):
                     continue
                 width = int(matrix.shape[1])
-                expected = self._width(level, view, width, name)
-                if width != expected:
-                    raise InvalidAnswer(
-                        f"The vectors of view {view!r} must have {expected} dimensions, as in the "
-                        f"store; document {name!r} brings {width}. Use the embedder that the "
-                        "store was built with, or build a new store."
-                    )
+                check_width(view, width, self._width(level, view, width, name), name)
 
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
         """The dimension of a view's vectors in other documents, or `width`."""
