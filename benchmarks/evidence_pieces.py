@@ -18,7 +18,7 @@ from benchmarks.question_sets import Dataset, load_or_exit, visible
 from structrag import EvidenceRetriever
 from structrag.index.engine_rows import CHUNK, first_id, key_of
 from structrag.index.entries import Entry, StoredRow, Vectors
-from structrag.index.lance_tables import CHUNKS
+from structrag.index.lance import CHUNKS
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.model_calls.requests import TokenVectors
@@ -27,7 +27,7 @@ from structrag.retrieval.evidence.pieces import TOKENS, VIEW
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.record import BLOBS, Packed, Record, pack, unpack
 from structrag.text.arrays import running_totals
-from structrag.text.stems import stem_keys, stems
+from structrag.text.terms import stem_keys, stems
 
 KEPT = quality.RESULTS / "cache" / "evidence_scale"
 # Set -> documents, at even distances; None: all.

@@ -20,9 +20,9 @@ from langchain_structrag.embedding import StructragEmbeddings
 from structrag.errors import InvalidParameter
 from structrag.integrations.models import HostEmbedder, HostModel
 from structrag.integrations.naming import host_name
-from structrag.model_calls.counted import CallTokens, reported_tokens
 from structrag.model_calls.requests import Embedder, LanguageModel
 from structrag.model_calls.settings import CallSettings
+from structrag.model_calls.usage import CallTokens, reported_tokens
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.llm import as_language_model as core_language_model
 

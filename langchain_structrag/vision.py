@@ -17,7 +17,7 @@ from langchain_structrag.models import (
     model_name,
 )
 from structrag.integrations.images import PROMPT, open_image
-from structrag.model_calls.answer_parsing.thoughts import without_thoughts
+from structrag.model_calls.answer_parsing.stripping import without_thoughts
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from llama_index_structrag.embedding import StructragEmbedding
 from structrag.errors import InvalidParameter
 from structrag.integrations.models import HostEmbedder, HostModel
 from structrag.integrations.naming import host_name
-from structrag.model_calls.counted import CallTokens, reported_tokens
 from structrag.model_calls.requests import Embedder, LanguageModel
+from structrag.model_calls.usage import CallTokens, reported_tokens
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 

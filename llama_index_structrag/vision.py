@@ -9,7 +9,7 @@ from llama_index.core.llms import LLM, ChatMessage, ImageBlock, TextBlock
 
 from llama_index_structrag.models import LlamaIndexModel
 from structrag.integrations.images import PROMPT, open_image
-from structrag.model_calls.answer_parsing.thoughts import without_thoughts
+from structrag.model_calls.answer_parsing.stripping import without_thoughts
 
 
 @dataclass(frozen=True)

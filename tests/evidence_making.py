@@ -23,7 +23,7 @@ from structrag.retrieval.evidence.record import (
 )
 from structrag.retrieval.evidence.required_context import find_required_context
 from structrag.retrieval.evidence.scores import Frequencies, Question, frequencies_in
-from structrag.text.stems import stems
+from structrag.text.terms import stems
 
 QUANTISER = fit_quantiser(
     np.random.default_rng(0).normal(size=(99, 32)).astype(np.float32)

@@ -16,8 +16,7 @@ from structrag import (
     read_text,
 )
 from structrag.model_calls.answer_parsing.ids import parse_ids
-from structrag.model_calls.answer_parsing.json import first_value
-from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.answer_parsing.lists import first_value, parse_keywords
 from structrag.model_calls.answer_parsing.titles import parse_names
 from structrag.reading.sections import parse
 from structrag.records import Document

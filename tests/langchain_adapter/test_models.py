@@ -17,9 +17,9 @@ from small_models import small_causal_model, small_tokenizer
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
 from structrag.errors import InvalidParameter
-from structrag.model_calls.counted import CountedText, tokens_of
 from structrag.model_calls.requests import Ask, Embed, Failed
 from structrag.model_calls.runner import Runner
+from structrag.model_calls.usage import CountedText, tokens_of
 from structrag.models.transformers_margin import TransformersMargin
 
 

@@ -22,7 +22,7 @@ from small_models import small_causal_model, small_tokenizer
 from llama_index_structrag import LlamaIndexEmbedder, LlamaIndexModel
 from structrag import Index, read_text
 from structrag.errors import InvalidParameter
-from structrag.model_calls.counted import tokens_of
+from structrag.model_calls.usage import tokens_of
 from structrag.models.transformers_margin import TransformersMargin
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from structrag.chunks.series import Series
-from structrag.model_calls.failures import fallbacks_of
+from structrag.model_calls.calling import fallbacks_of
 from structrag.model_calls.flow import (
     ask,
     gather,

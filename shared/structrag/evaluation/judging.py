@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structrag.errors import check_choice
-from structrag.model_calls.answer_parsing.json import first_value
+from structrag.model_calls.answer_parsing.lists import first_value
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.model_calls.runner import Runner

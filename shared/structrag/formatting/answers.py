@@ -16,7 +16,7 @@ import regex
 from structrag.formatting.marks import between_marks, without_marks
 from structrag.reading.escaping import escaped_line
 from structrag.reading.markdown import markdown_headings
-from structrag.text.scripts import SPACELESS
+from structrag.text.folding import SPACELESS
 
 SHORTEST, LONGEST = 0.7, 1.5  # words of the answer for each word of the core
 RECALL = 0.95  # share of the core's words that the answer must have

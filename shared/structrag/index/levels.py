@@ -1,4 +1,4 @@
-"""A level of a store as it is searched. Its embedder may be one that is fitted to the level's
+"""Search a level of a store by vectors. Its embedder may be one that is fitted to the level's
 texts."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SearchedLevel:
         self._fitting = Lock()
 
     def reader(self, snapshot: Snapshot | None = None) -> Reader:
-        """The level now or in a snapshot, untouched by later changes."""
+        """Return a reader of this level, now or in a snapshot. Later changes do not affect it."""
         if not hasattr(self.embedder, "fit"):
             return (snapshot or self.store.snapshot()).reader(self.level)
         changes = self.store.changes if snapshot is None else snapshot.changes

@@ -60,21 +60,21 @@ Place = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a saved index consists of."""
+    """The parts of a saved index."""
 
     settings: Settings
     segments: Sequence[Segment]
     live: Sequence[Live]  # of each segment
     config: Mapping[str, Any]
-    # Of all documents together.
+    # Arrays that belong to all documents.
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    # To just these documents.
+    # Arrays that were fitted to just these documents.
     fitted: Mapping[str, Column] = field(default_factory=dict)
     save: str = ""  # which save it is
 
 
 class Seen:
-    """What a store has seen of saved indexes."""
+    """Remembers which saves a store has opened or made."""
 
     def __init__(self) -> None:
         # Place -> the save that was opened or made there; "": there was none.
@@ -314,7 +314,7 @@ def _remove_abandoned(parent: Path, pattern: str) -> None:
 
 class TemporaryFolder:
     """A folder for files that are not saved yet. It is removed with `close` or when the process
-    ends. Those that killed processes have left are removed when another one is made."""
+    ends. Making one also removes the folders that killed processes have left."""
 
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())

@@ -2,10 +2,10 @@
 
 It knows no models.
 
-Documents wait in a buffer until somebody looks, or until it is full; then they become a segment,
-which never changes. A deleted or replaced document is marked in its segment. Searches read a
-snapshot. Small segments are joined as they come, large ones by a thread in the background; what is
-large lies in a file and is mapped, so that memory stays bounded while documents are added.
+New documents are buffered. The buffer is flushed to an immutable segment when it is full or when a
+search needs it. A deleted or replaced document is marked in its segment. Searches read a snapshot.
+Small segments are merged at once, large ones by a background thread. Large segments are mapped
+files, so memory stays bounded while documents are added.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from structrag._locks import Lock
 from structrag.errors import (
     IndexDamaged,
-    InvalidAnswer,
     InvalidParameter,
     UnknownDocument,
     check_choice,
 )
 from structrag.index.blocks import Column
-from structrag.index.dense import DTYPES
+from structrag.index.dense import DTYPES, check_width
 from structrag.index.entries import (
     CheckedEntry,
     ChunkRow,
@@ -40,7 +39,7 @@ from structrag.index.entries import (
     plain_json,
     prepare,
 )
-from structrag.index.lexical import Bm25, count_terms
+from structrag.index.lexical import count_terms
 from structrag.index.segments import (
     Merge,
     PendingDocument,
@@ -82,8 +81,8 @@ class Store:
 
         `views` are those of the chunks, or of each level of chunks by its name, the first level
         first. `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to
-        about three decimals); `lexical` is the method of `Bm25`; `config` is saved with the
-        index and given back by `load`.
+        about three decimals); `lexical` is "lucene" or "okapi" (see `structrag.index.lexical`);
+        `config` is saved with the index and given back by `load`.
         """
         levels = views if isinstance(views, Mapping) else {FIRST_LEVEL: views}
         for names in levels.values():
@@ -94,7 +93,7 @@ class Store:
         self.settings: Settings = Settings(
             {name: tuple(of_level) for name, of_level in levels.items()},
             check_choice("dtype", dtype, DTYPES),
-            Bm25(lexical),
+            lexical,
             tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
@@ -150,7 +149,7 @@ class Store:
         }
 
     def stored(self, doc_id: str) -> DocumentRow | None:
-        """What is kept of a document; None for one that is not there."""
+        """Return the stored facts of a document; None if it does not exist."""
         with self._lock:
             pending = self._pending.get(doc_id)
             if pending is not None:
@@ -178,7 +177,7 @@ class Store:
         return [table.row(row) for row in table.rows_of(place[1])]
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
-        """Those of some documents that are there."""
+        """Return the ids that are stored."""
         return {doc_id for doc_id in doc_ids if doc_id in self}
 
     def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
@@ -288,13 +287,7 @@ class Store:
                 if not len(matrix):
                     continue
                 width = int(matrix.shape[1])
-                expected = self._width(level, view, width, name)
-                if width != expected:
-                    raise InvalidAnswer(
-                        f"The vectors of view {view!r} must have {expected} dimensions, as in the "
-                        f"store; document {name!r} brings {width}. Use the embedder that the "
-                        "store was built with, or build a new store."
-                    )
+                check_width(view, width, self._width(level, view, width, name), name)
 
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
         """The dimension of a view's vectors in other documents, or `width`."""
@@ -320,7 +313,7 @@ class Store:
     # -- segments
 
     def snapshot(self) -> Snapshot:
-        """What the store holds now; later changes do not touch it."""
+        """Return the current state. Later changes do not affect it."""
         snapshot = self._snapshot
         if snapshot is None:
             with self._lock:
@@ -462,7 +455,7 @@ class Store:
 
     def compact(self) -> None:
         """Join all segments into one, without what is deleted. Rows, rankings and scores stay as
-        they are. Equal content gives an equal saved index then, whatever its history."""
+        they are. Equal content then makes an equal saved index, whatever its history."""
         with self._lock:
             self._flush()
             self._drop_dead()
@@ -515,7 +508,7 @@ class Store:
                 )
 
     def _saved(self) -> tuple[Saved, int]:
-        """What is saved of the store as it is now, and its changes so far."""
+        """Return the current state to save, and the number of changes so far."""
         with self._lock:
             self.snapshot()
             saved = Saved(

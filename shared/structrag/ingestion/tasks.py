@@ -13,7 +13,7 @@ from structrag.errors import StructragError
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
 from structrag.ingestion.shared_model import ModelFacts
-from structrag.model_calls.failures import cause_of
+from structrag.model_calls.calling import cause_of
 from structrag.reading.opening import shown
 from structrag.text.plurals import pluralise
 

@@ -19,7 +19,7 @@ _ONE_AT_A_TIME = Lock()  # the number of threads is changed for a moment
 
 
 class LsaFit:
-    """What a latent semantic analysis has learned from its corpus.
+    """A latent semantic analysis fitted to a corpus.
 
     Example:
         >>> LsaFit(["pump"], np.ones(1, dtype=np.float32)).vector({"pump": 1}).tolist()
@@ -139,7 +139,7 @@ class LsaEmbedder:
     # -- as arrays, to be saved
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `restored` makes the same embedder of; nothing while nothing was fitted."""
+        """Return the arrays from which `restored` makes the same embedder; none before a fit."""
         if self.fitted is None:
             return {}
         arrays: dict[str, NDArray[Any]] = {

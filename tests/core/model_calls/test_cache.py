@@ -159,12 +159,6 @@ def test_a_cache_without_room_says_so_and_keeps_what_it_has(tmp_path: Path) -> N
     assert Cache(tmp_path / "c").get("second") == 2
 
 
-def test_a_damaged_value_is_none(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "c")
-    cache._write({"k": b'{"answer": ', "v": b"\x00\x01\x02", "u": b"\xff"})
-    assert (cache.get("k"), cache.get_vector("v"), cache.get("u")) == (None, None, None)
-
-
 def test_a_damaged_file_says_so(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "c")
     cache.put_all({str(i): "x" * 2000 for i in range(50)})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.model_calls.counted import tokens_of
-from structrag.model_calls.usage import calls_line
+from structrag.model_calls.usage import calls_line, tokens_of
 from structrag.text.tokens import TokenCounter, count_tokens
 
 

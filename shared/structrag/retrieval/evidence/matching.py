@@ -15,10 +15,8 @@ from structrag.retrieval.evidence.pieces import StoredDocument
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.text.arrays import Array, IntArray
-from structrag.text.folding import UNSEEN
-from structrag.text.scripts import UNPARTED
-from structrag.text.stems import stems
-from structrag.text.terms import word_spans
+from structrag.text.folding import UNPARTED, UNSEEN
+from structrag.text.terms import stems, word_spans
 
 _WORD = regex.compile(
     rf"[{UNPARTED}]\p{{M}}*|[[\w\p{{M}}{UNSEEN}]--[{UNPARTED}]]+", regex.VERSION1

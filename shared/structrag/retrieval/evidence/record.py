@@ -38,7 +38,7 @@ from structrag.text.arrays import (
     IntArray,
     running_totals,
 )
-from structrag.text.stems import Keys, StemCounts, count_stems
+from structrag.text.terms import Keys, StemCounts, count_stems
 
 PIECE = 200  # estimated tokens that the encoder is given at once
 FORMAT = 1  # of packed records

@@ -62,8 +62,7 @@ from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import reciprocal_rank_fusion
 from structrag.retrieval.retriever import Retriever
 from structrag.text.arrays import FloatArray, Int32Array
-from structrag.text.stems import stems
-from structrag.text.terms import tokenizer_for
+from structrag.text.terms import stems, tokenizer_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

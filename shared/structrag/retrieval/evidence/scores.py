@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structrag.index.lexical import Bm25, idf
+from structrag.index.lexical import idf, length_norm
 from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
 from structrag.retrieval.evidence.windows import (
@@ -27,9 +27,8 @@ from structrag.text.arrays import (
     IntArray,
     evenly,
 )
-from structrag.text.stems import stem_keys
+from structrag.text.terms import stem_keys
 
-BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
 MOST_TERMS = 256  # of a question: of more the rarest that there are
@@ -171,7 +170,7 @@ def _stems(
     scores = [np.zeros(len(pool)) for _ in pool.summed]
     titles = np.zeros(len(pool))
     norms = [
-        BM25.norm(lengths, mean)
+        length_norm(lengths, mean)
         for lengths, mean in zip(pool.stem_lengths, pool.mean_stem_lengths, strict=True)
     ]
     chosen = _rarest(frequencies.stems)

@@ -171,7 +171,7 @@ class CandidateSource:
             texts = reader.view_texts_at(rows, self.view)
             settings = reader.settings
             lexical = LexicalIndex.from_texts(
-                texts, bm25=settings.bm25, tokenizer=settings.tokenizer
+                texts, method=settings.lexical, tokenizer=settings.tokenizer
             )
             return dense, dict(zip(rows, lexical.scores(query).tolist(), strict=True))
         among = reader.among(pooled)

@@ -20,9 +20,8 @@ import numpy as np
 import regex
 
 from structrag.text.arrays import BoolArray, IntArray
-from structrag.text.folding import fold, fold_with_places, plain_signs
+from structrag.text.folding import UNPARTED, fold, fold_with_places, plain_signs
 from structrag.text.names import names_by_form
-from structrag.text.scripts import UNPARTED
 
 HEAD = 4  # characters that tell quickly whether a piece can begin a name
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from structrag.model_calls.answer_parsing.json import bare
-from structrag.model_calls.answer_parsing.lists import parse_answer, plain_text
+from structrag.model_calls.answer_parsing.lists import bare, parse_answer, plain_text
 
 LONGEST_FOLLOW_UP = 600  # characters of a follow-up question that are kept
 

@@ -17,7 +17,7 @@ from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.hiqa.scores import ROUTES as HIQA_ROUTES
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.retrieval.retriever import Retriever
-from structrag.text.stems import stems
+from structrag.text.terms import stems
 
 
 def search_chunks(

@@ -12,7 +12,7 @@ from doubles import HashEmbedder, ScriptedModel
 
 from structrag.errors import InvalidParameter
 from structrag.model_calls.cache import Cache
-from structrag.models.summariser import TransformersSummariser
+from structrag.models.llm import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3Index

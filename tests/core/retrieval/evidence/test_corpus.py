@@ -11,7 +11,7 @@ from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.windows import SUM_WIDTHS
-from structrag.text.stems import stem_keys
+from structrag.text.terms import stem_keys
 
 FIRST = read_text(
     "# Pumps\n\nPumps leak. Seals hold.\n\n## Parts\n\nA rotor.\n", id="a"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixture_cases import examples
 
-from structrag.text.nearness import NearWords
+from structrag.index.views import NearWords
 from structrag.text.terms import Tokenizer
 
 TEXT = "The valves of Nova-7 are cleaned once a year. In 1968 Ada Holm built C++ tools for Bergen."
