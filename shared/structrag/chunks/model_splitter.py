@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from structrag.chunks.series import Series
+from structrag.chunks.units import Series
 from structrag.model_calls.failures import fallbacks_of
 from structrag.model_calls.flow import (
     ask,

@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structrag.chunks.bounds import Run
+from structrag.chunks.runs import Run
 from structrag.chunks.units import Unit
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow

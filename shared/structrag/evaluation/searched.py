@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.budget import spans_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
@@ -18,6 +17,30 @@ from structrag.records import Chunk, Document
 from structrag.retrieval.multiview import MultiViewRetriever
 
 Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading order
+
+
+@dataclass(frozen=True, slots=True)
+class GivenChunks:
+    """A splitter that gives chunks made before.
+
+    So chunks of different splitters are searched alike, and what is searched is what is shown.
+
+    Example:
+        >>> chunks = {"d": [Chunk("d:0-4", "d", "s", 0, 4, "Nova")]}
+        >>> [chunk.text for chunk in GivenChunks(chunks).split(Document("Nova", id="d"))]
+        ['Nova']
+
+    Attributes:
+        chunks: Document id -> its chunks, in reading order.
+        name: What an index knows it by, so that it does not read all chunks to know them again.
+    """
+
+    chunks: Mapping[str, Sequence[Chunk]]
+    name: str = "chunks made before"
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        return list(self.chunks[document.id])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,13 @@ from typing import Any
 from structrag._locks import cached_property
 from structrag.chunks.divisions import Division, leading_path
 from structrag.chunks.hiqa.inline_text import Image
-from structrag.chunks.hiqa.segments import BlockRun, Segmenter, TypedBlock
-from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
+from structrag.chunks.hiqa.segments import (
+    BlockRun,
+    Segmenter,
+    Surroundings,
+    TypedBlock,
+    surroundings,
+)
 from structrag.chunks.hiqa.table_text import TextTable, index_line, row_runs, table_body
 from structrag.chunks.maker import ChunkMaker, IndexLimit, index_text
 from structrag.errors import InvalidAnswer

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structrag.chunks.bounds import Run
-from structrag.chunks.scopes import UnitScope
-from structrag.chunks.units import Unit
+from structrag.chunks.runs import Run
+from structrag.chunks.units import Unit, UnitScope
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice, warn_user
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow

@@ -12,7 +12,7 @@ import numpy as np
 
 from structrag.chunks.pic.summaries import ModelSummary, summary_flow
 from structrag.chunks.run_vectors import pooled, unit_text, windows_of
-from structrag.chunks.scopes import UnitScope
+from structrag.chunks.units import UnitScope
 from structrag.errors import InvalidParameter
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Document

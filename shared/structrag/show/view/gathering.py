@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from structrag._version import __version__
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter, runner_for
-from structrag.chunks.series import Series
+from structrag.chunks.units import Series
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.model_calls.progress import counted

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
+from structrag.evaluation.searched import GivenChunks
 from structrag.index.index import Index
 from structrag.model_calls.requests import Progress
 from structrag.records import Chunk, Document, Hit
