@@ -30,7 +30,7 @@ from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.index import PARAGRAPHS, D3Index
-from structrag.retrieval.d3.layout import row_mask
+from structrag.retrieval.d3.outlines import row_mask
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.scoring import fused_scores
 from structrag.text.tokens import count_tokens

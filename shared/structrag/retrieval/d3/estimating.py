@@ -12,8 +12,7 @@ from structrag.model_calls.requests import Request, Score
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_flow
-from structrag.retrieval.d3.layout import paths_of
-from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.outlines import Routing, paths_of
 from structrag.retrieval.d3.routing import (
     BY_SCORES,
     SearchedPart,

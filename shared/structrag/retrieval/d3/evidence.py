@@ -13,8 +13,14 @@ from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, window_tokens
-from structrag.retrieval.d3.packing import ShownParagraph, pack_calls
-from structrag.retrieval.d3.reranking import keep, lexical_scores, score_flow, shares
+from structrag.retrieval.d3.reranking import (
+    ShownParagraph,
+    keep,
+    lexical_scores,
+    pack_calls,
+    score_flow,
+    shares,
+)
 from structrag.retrieval.d3.selection import (
     PAPER_PROMPT,
     CallStats,

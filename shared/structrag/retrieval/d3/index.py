@@ -40,7 +40,7 @@ from structrag.retrieval.d3.condensing import (
     SectionSplitter,
     SummarisedParagraphs,
 )
-from structrag.retrieval.d3.layout import SectionLayout, build_layout
+from structrag.retrieval.d3.outlines import SectionLayout, build_layout
 from structrag.retrieval.d3.paragraphs import (
     PART_TOKENS,
     ParagraphSplitter,

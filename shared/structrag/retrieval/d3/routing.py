@@ -17,14 +17,16 @@ from structrag.model_calls.answer_parsing.titles import parse_names, usable_name
 from structrag.model_calls.requests import Ask, Flow
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
-from structrag.retrieval.d3.layout import (
+from structrag.retrieval.d3.outlines import (
     OutlineSection,
+    RouterCall,
+    Routing,
     SectionLayout,
     descendants,
     paths_of,
     row_mask,
+    windows,
 )
-from structrag.retrieval.d3.outlines import RouterCall, Routing, windows
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import (
     part_scores_flow,

@@ -10,8 +10,8 @@ import regex
 
 from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.pieces import StoredDocument
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.text.arrays import Array, IntArray

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from structrag.index.entries import Entry, StoredRow, Vectors
 from structrag.reading.outline import Outline
 from structrag.records import Chunk, Document, SourceMap
-from structrag.retrieval.evidence.record import (
+from structrag.retrieval.evidence.atom_arrays import (
     BLOBS,
+    AtomArrays,
     EncoderSpans,
-    Record,
     cut_pieces,
     pack,
     part_of,
@@ -51,7 +51,7 @@ class StoredDocument:
 def entry_of(
     outline: Outline,
     required: Sequence[RequiredContext],
-    record: Record,
+    atoms: AtomArrays,
     encoder_spans: EncoderSpans,
     token_ids: Sequence[Any] | None,
     fingerprint: str,
@@ -60,7 +60,7 @@ def entry_of(
 
     `token_ids` are those of each span of the encoder; None: it gives no tokens.
     """
-    pieces = dict(cut_pieces(record, encoder_spans))
+    pieces = dict(cut_pieces(atoms, encoder_spans))
     chunks = [
         _chunk(outline, required, piece, (number, len(pieces)))
         for number, piece in enumerate(pieces.values())
@@ -117,7 +117,7 @@ def _entry(
     fingerprint: str,
     chunks: Sequence[Chunk],
     views: Mapping[str, Any],
-    pieces: Sequence[Record],
+    pieces: Sequence[AtomArrays],
 ) -> Entry:
     vectors = {}
     if chunks and pieces[0].sums.shape[1]:
@@ -136,7 +136,7 @@ def _entry(
 def _chunk(
     outline: Outline,
     required: Iterable[RequiredContext],
-    piece: Record,
+    piece: AtomArrays,
     place: tuple[int, int],
 ) -> Chunk:
     """A piece with what is to be known of its document where only this is read."""

@@ -44,12 +44,18 @@ from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
-from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.atom_arrays import is_word
+from structrag.retrieval.evidence.level import (
+    FOUND,
+    KIND,
+    EvidenceAdding,
+    EvidenceLevel,
+)
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
-from structrag.retrieval.evidence.packing import pack
+from structrag.retrieval.evidence.passage_packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
 from structrag.retrieval.evidence.pieces import TOKENS, VIEW
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import (
     Frequencies,
     Question,
@@ -57,8 +63,6 @@ from structrag.retrieval.evidence.scores import (
     frequencies_in,
     rank,
 )
-from structrag.retrieval.evidence.store import FOUND, KIND, EvidenceLevel
-from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import reciprocal_rank_fusion
 from structrag.retrieval.retriever import Retriever
 from structrag.text.arrays import FloatArray, Int32Array

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structrag.index.lexical import Bm25, idf
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,

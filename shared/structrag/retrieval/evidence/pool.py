@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from structrag._locks import cached_property
 from structrag.index.entries import StoredRow
-from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, documents_of
-from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
-from structrag.retrieval.evidence.record import (
-    Record,
+from structrag.retrieval.evidence.atom_arrays import (
+    AtomArrays,
     number_runs,
     section_starts,
     unpack,
     vectors_of,
 )
+from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, documents_of
+from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     SUM_WIDTHS,
@@ -73,7 +73,7 @@ class Pool:
             places = np.concatenate(of_rows)
             sums, lengths = (fitted[name][places] for name in ("sums", "lengths"))
             atoms = replace(atoms, sums=sums, lengths=lengths)
-        self.atoms: Record = atoms
+        self.atoms: AtomArrays = atoms
         chunks = [stored.row.chunk for stored in pieces.values()]
         by_id = documents_of(chunks)
         numbers = {doc_id: number for number, doc_id in enumerate(by_id)}

@@ -9,8 +9,8 @@ from math import inf
 
 import numpy as np
 
-from structrag.retrieval.evidence.answers import SHORT, WHOLE
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.atoms import SHORT, WHOLE
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import SHORTLIST
 from structrag.retrieval.evidence.windows import Windows
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
@@ -10,23 +11,51 @@ from typing import Any
 import numpy as np
 
 from structrag.errors import IndexDamaged, UnknownDocument
+from structrag.index.add_batch import AddBatch, PreparedGroup
 from structrag.index.corpus import CorpusStore
 from structrag.index.dense import DenseIndex
 from structrag.index.entries import Entry, StoredRow
 from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
-from structrag.retrieval.evidence.corpus import Pool
-from structrag.retrieval.evidence.pieces import VIEW, documents_of, entry_of_part
-from structrag.retrieval.evidence.quantised import Quantiser
-from structrag.retrieval.evidence.record import (
+from structrag.model_calls.requests import (
+    Embed,
+    Embedder,
+    EmbedTokens,
+    Flow,
+    Request,
+    TokenEncoder,
+    TokenVectors,
+)
+from structrag.reading.outline import Outline
+from structrag.reading.settings import ReadOptions
+from structrag.records import Document
+from structrag.retrieval.evidence.atom_arrays import (
     BLOBS,
-    Record,
+    AtomArrays,
+    EncoderSpans,
+    find_encoder_spans,
+    is_word,
+    read_atoms,
+    texts_of_atoms,
     unpack,
     vectors_of,
+    with_tokens,
     with_vectors_of_all,
 )
-from structrag.text.arrays import running_totals
+from structrag.retrieval.evidence.pieces import (
+    VIEW,
+    documents_of,
+    entry_of,
+    entry_of_part,
+)
+from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.quantised import Quantiser, check_width, fit_quantiser
+from structrag.retrieval.evidence.required_context import (
+    RequiredContext,
+    find_required_context,
+)
+from structrag.text.arrays import BoolArray, running_totals
 
 KIND = "evidence"
 AXES, BITS, MEAN = "token_axes", "token_bits", "token_mean"  # of the quantiser
@@ -69,16 +98,16 @@ class EvidenceLevel(SearchedLevel):
     def fit(self, reader: Reader) -> Reader:
         """The reader with vectors of the embedder fitted to all its pieces."""
         pieces = reader.stored_rows(range(len(reader)), BLOBS).values()
-        whole: list[Record] = []
+        whole: list[AtomArrays] = []
         sizes: list[int] = []
         texts: list[str] = []
         # Windows go over the pieces of a document.
         for _, of_one in groupby(pieces, key=lambda piece: piece.row.chunk.doc_id):
             rows = list(of_one)
-            record, of_rows = unpack([row.blobs for row in rows])
-            whole.append(record)
+            atoms, of_rows = unpack([row.blobs for row in rows])
+            whole.append(atoms)
             sizes += of_rows.tolist()
-            places = zip(record.starts.tolist(), record.ends.tolist(), strict=True)
+            places = zip(atoms.starts.tolist(), atoms.ends.tolist(), strict=True)
             for row, size in zip(rows, of_rows.tolist(), strict=True):
                 chunk = row.row.chunk
                 for start, end in islice(places, size):
@@ -87,12 +116,14 @@ class EvidenceLevel(SearchedLevel):
         vectors = np.asarray(fitted.embed(texts), dtype=np.float32)
         whole = with_vectors_of_all(whole, vectors)
         dense = {}
-        arrays: dict[str, Any] = {"firsts": running_totals(sizes)}
+        by_name: dict[str, Any] = {"firsts": running_totals(sizes)}
         if whole:
-            arrays["sums"] = np.concatenate([one.sums for one in whole])
-            arrays["lengths"] = np.concatenate([one.lengths for one in whole])
+            by_name["sums"] = np.concatenate([one.sums for one in whole])
+            by_name["lengths"] = np.concatenate([one.lengths for one in whole])
             summed = np.add.reduceat(
-                np.concatenate([*map(vectors_of, whole)]), arrays["firsts"][:-1], axis=0
+                np.concatenate([*map(vectors_of, whole)]),
+                by_name["firsts"][:-1],
+                axis=0,
             )
             dense[VIEW] = DenseIndex.from_vectors(
                 summed, dtype=reader.settings.dtype, view=VIEW
@@ -102,7 +133,7 @@ class EvidenceLevel(SearchedLevel):
             reader.level,
             fitted=dense,
             fitted_embedder=fitted,
-            fitted_arrays=arrays,
+            fitted_arrays=by_name,
         )
 
     def whole(self, reader: Any, doc_id: str) -> Pool | None:
@@ -212,3 +243,140 @@ def _pool_of(
         getattr(reader, "fitted_arrays", {}),
         is_all=len(pieces) == sample.n_rows,
     )
+
+
+# -- documents on their way into the store
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlined:
+    """A document read, before anything is asked of a model."""
+
+    outline: Outline
+    required: Sequence[RequiredContext]
+    encoder_spans: EncoderSpans
+
+    @property
+    def text(self) -> str:
+        return self.outline.document.text
+
+    @property
+    def piece_texts(self) -> list[str]:
+        return [self.text[start:end] for start, end in self.encoder_spans]
+
+
+class EvidenceAdding(AddBatch):
+    """One call of `EvidenceRetriever.add`; documents are grouped by their pieces."""
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        *,
+        read_options: ReadOptions,
+        token_encoder: TokenEncoder | None,
+        embedder: Embedder | None,
+        level: EvidenceLevel,
+        **options: Any,
+    ) -> None:
+        super().__init__(documents, levels={}, **options)
+        self.read_options = read_options
+        self.token_encoder = token_encoder
+        self.embedder = embedder
+        self.level = level
+        self._read: dict[str, _Outlined] = {}
+        self._n_units: dict[str, int] = {}  # by document
+
+    def size(self, document: Document) -> int:
+        outline = self.read_options.outline(document)
+        encoder_spans = find_encoder_spans(document, self.read_options)
+        required = find_required_context(outline, self.read_options)
+        self._read[document.id] = _Outlined(outline, required, encoder_spans)
+        return len(encoder_spans)
+
+    def rows(self, entry: Entry) -> int:
+        """How many sentences, rows and headings an entry has."""
+        return self._n_units.pop(entry.document.id)
+
+    def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:
+        read = [self._read.pop(document.id) for document, _ in group]
+        by_document, token_ids = yield from self._atoms_flow(read)
+        entries = []
+        first = 0
+        for one, atoms, (_, fingerprint) in zip(read, by_document, group, strict=True):
+            stop = first + len(one.encoder_spans)
+            ids = None if token_ids is None else token_ids[first:stop]
+            entries.append(
+                entry_of(
+                    one.outline,
+                    one.required,
+                    atoms,
+                    one.encoder_spans,
+                    ids,
+                    fingerprint,
+                )
+            )
+            self._n_units[one.outline.document.id] = len(atoms)
+            first = stop
+        return PreparedGroup(entries, Counter(), {})
+
+    def _atoms_flow(
+        self, group: Sequence[_Outlined]
+    ) -> Flow[tuple[list[AtomArrays], list[Any] | None]]:
+        """The by_document of documents, their texts embedded together, and the encoder's tokens."""
+        by_document = [read_atoms(one.outline, self.read_options) for one in group]
+        requests: list[Request] = []
+        if self.token_encoder is not None:
+            texts_read = tuple(text for one in group for text in one.piece_texts)
+            requests.append(EmbedTokens(texts_read, self.token_encoder))
+        embeds = self.embedder is not None and not hasattr(self.embedder, "fit")
+        if embeds:
+            texts: list[str] = []
+            for one, atoms in zip(group, by_document, strict=True):
+                texts += texts_of_atoms(one.text, atoms)
+            requests.append(Embed(tuple(texts), of="sentences"))
+        answers = list((yield requests)) if requests else []
+        token_ids = None
+        if self.token_encoder is not None:
+            tokens = answers.pop(0)
+            counted = [
+                is_word(text, of.spans)
+                for text, of in zip(texts_read, tokens, strict=True)
+            ]
+            pairs = zip(tokens, counted, strict=True)
+            token_ids = [of.ids[is_counted] for of, is_counted in pairs]
+            by_document = self._with_tokens(group, by_document, tokens, counted)
+        if embeds:
+            by_document = with_vectors_of_all(by_document, answers.pop(0))
+        return by_document, token_ids
+
+    def _with_tokens(
+        self,
+        group: Sequence[_Outlined],
+        by_document: Sequence[AtomArrays],
+        tokens: Sequence[TokenVectors],
+        counted: Sequence[BoolArray],
+    ) -> list[AtomArrays]:
+        if self.level.quantiser is None and any(len(of.ids) for of in tokens):
+            vectors = np.concatenate([of.vectors for of in tokens])
+            self.level.quantiser = fit_quantiser(vectors)
+        quantiser = self.level.quantiser
+        if quantiser is None:
+            return list(by_document)
+        for of in tokens:
+            if len(of.ids):
+                check_width("token vectors", of.vectors.shape[1], len(quantiser.axes))
+        changed = []
+        first = 0
+        for one, atoms in zip(group, by_document, strict=True):
+            of_document = slice(first, first + len(one.encoder_spans))
+            first = of_document.stop
+            if one.encoder_spans and len(atoms):
+                atoms = with_tokens(
+                    atoms,
+                    one.encoder_spans,
+                    tokens[of_document],
+                    quantiser,
+                    counted[of_document],
+                )
+            changed.append(atoms)
+        return changed
