@@ -11,11 +11,13 @@ import numpy as np
 
 from benchmarks.d3_oracle import gold_chunks
 from benchmarks.d3_systems import document_of
+from benchmarks.paper_metrics import (
+    evidence_f1,
+)
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
-    evidence_f1,
     paired_bootstrap,
     recall_at_budget,
     span_recall,

@@ -30,6 +30,9 @@ from benchmarks.freshness import save
 from benchmarks.hiqa_chroma import COLUMNS, PUBLISHED, K
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
+from benchmarks.paper_metrics import (
+    chroma_scores,
+)
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question, load_or_exit
 from structrag import (
@@ -39,7 +42,9 @@ from structrag import (
     MultiViewRetriever,
     __version__,
 )
-from structrag.evaluation import chroma_scores, spans_of
+from structrag.evaluation import (
+    spans_of,
+)
 from structrag.reading.settings import ReadOptions
 from structrag.records import Hit
 from structrag.retrieval.evidence import passage_packing
@@ -88,7 +93,7 @@ def scores(
     for question in questions:
         for name, find in finds.items():
             chunks = [hit.chunk for hit in find(question.question)]
-            coded = chroma_scores(question.gold, spans_of(chunks), as_coded=True)
+            coded = chroma_scores(question.gold, spans_of(chunks))
             of_system = found[name]
             of_system["recall"].append(coded.recall if coded else 0.0)
             of_system["precision"].append(coded.precision if coded else 0.0)

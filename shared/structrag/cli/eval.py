@@ -36,7 +36,7 @@ from structrag.cli.tables import (
     report_text,
 )
 from structrag.errors import InvalidParameter, require
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 from structrag.evaluation.labelled import (
     BUDGETS,
     DEPTHS,

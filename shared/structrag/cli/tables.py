@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 
 WIDTH = 110  # of prose in plain text
 

@@ -109,26 +109,6 @@ def recall_at_budget(
     return span_recall(gold, spans, measure, mode=mode)
 
 
-def texts_at_budget(
-    texts: Sequence[str],
-    budget: int,
-    *,
-    sizes: Sizes,
-    cut: str = "truncate",
-    token_spans: TokenSpans | None = None,
-) -> list[str]:
-    """The chunk texts that fit into `budget` tokens, as `spans_at_budget`.
-
-    Example:
-        >>> texts_at_budget(["ten of it!", "ten of it!"], 15, sizes=len)
-        ['ten of it!', 'ten o']
-    """
-    lengths = _kept_lengths(
-        list(map(len, texts)), texts.__getitem__, budget, sizes, cut, token_spans
-    )
-    return [text[:length] for text, length in zip(texts, lengths, strict=False)]
-
-
 def _kept_lengths(
     lengths: Sequence[int],
     text_of: Callable[[int], str],

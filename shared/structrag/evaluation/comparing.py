@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import check_at_least
-from structrag.evaluation.estimates import MeanEstimate, estimates
+from structrag.evaluation.aggregate import MeanEstimate, estimates
 from structrag.evaluation.measure import Span, spans_of
 from structrag.evaluation.needs import model_calls, split_counted
 from structrag.evaluation.passages import Passages
