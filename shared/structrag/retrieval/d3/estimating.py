@@ -12,7 +12,7 @@ from structrag.model_calls.requests import Request, Score
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_flow
-from structrag.retrieval.d3.outlines import Routing, paths_of
+from structrag.retrieval.d3.outlines import Routing, paths_of, section_name
 from structrag.retrieval.d3.routing import (
     BY_SCORES,
     SearchedPart,
@@ -68,7 +68,7 @@ def _route_cost(
         return scored
     answer = "1-999999999"
     if routing.answer_format == "names":
-        answer = json.dumps([" > ".join(path) for path in paths_of(scope.outline)])
+        answer = json.dumps([*map(section_name, paths_of(scope.outline))])
     flow = route_flow(question, scope.outline, routing)
     tally = drive(flow, lambda requests: [answer for _ in requests])
     return _reserved(tally.cost, routing.answer_tokens) + scored

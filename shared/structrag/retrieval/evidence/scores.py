@@ -29,7 +29,7 @@ from structrag.text.arrays import (
 )
 from structrag.text.stems import stem_keys
 
-BM25 = Bm25(k1=1.2, b=0.75)
+BM25 = Bm25()
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
 MOST_TERMS = 256  # of a question: of more the rarest that there are
