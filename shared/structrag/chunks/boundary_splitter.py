@@ -1,4 +1,4 @@
-"""What PIC and IDMS share: a number for each unit of text or gap, a threshold, bounds."""
+"""The base of PIC and IDMS: a number for each unit of text or gap, a threshold, and size limits."""
 
 from __future__ import annotations
 

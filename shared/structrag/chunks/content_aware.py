@@ -115,7 +115,6 @@ class ContentAwareSplitter(ReadOptions):
     def _is_within(
         self, outline: Outline, limit: int | None, division: Division
     ) -> bool:
-        """Whether the text of a division alone is within the limit."""
         text = outline.document.text[division.start : division.end]
         return limit is None or self.counter(text) <= limit
 

@@ -94,8 +94,8 @@ def _close(
 
 
 def _has_body(section: Section, text: str) -> bool:
-    """Whether words stand between a heading and the next. A mark for a table of contents does not
-    count as text."""
+    """Return True if there are words between a heading and the next. A mark for a table of contents
+    is no text."""
     body = text[section.body_start : section.body_end].strip()
     return bool(body) and not _CONTENTS.fullmatch(body)
 
@@ -140,7 +140,7 @@ def division_blocks(
         section = outline.sections[ordinal]
         if section.start >= division.end:
             break
-        # Front matter stands before the body of section 0.
+        # Front matter precedes the body of section 0.
         if section.ordinal == 0 and section.body_start > 0 and start == 0:
             blocks.append(lines_block(text, 0, section.body_start))
             start = section.body_start
@@ -174,14 +174,14 @@ _BLANK = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A source and its definitions, by where they begin; empty for any other document."""
+    """A source and its definitions by start. Empty for any other document."""
 
     outline: Outline
     definitions: dict[int, Definition]
 
     @classmethod
     def of(cls, outline: Outline) -> Code:
-        """That of an outline."""
+        """Read the definitions of an outline's document."""
         document = outline.document
         is_code = document.format in SUFFIXES
         reader = reader_of_code(document.format) if is_code else None
@@ -228,8 +228,8 @@ class Code:
     def _without_lead(
         self, division: Division, fits: Callable[[Division], bool]
     ) -> list[Division]:
-        """A division, or what stands above its function and the function, where that alone fits: a
-        comment, the line of a class."""
+        """Split off what precedes a function (a comment, the line of a class) if the function alone
+        fits."""
         functions = [] if division.is_inside else self._functions(division)
         if not functions or fits(division):
             return [division]
@@ -298,7 +298,8 @@ class Code:
             yield section
 
     def _end(self, section: Section) -> int:
-        """Behind a definition and the blank lines below it; the root ends with the text."""
+        """Return the place after a definition and the blank lines below it; the root ends with the
+        text."""
         found = self._definition(section)
         text = self.outline.document.text
         blank = _BLANK.match(text, found.end) if found else None

@@ -17,7 +17,7 @@ from structrag.records import Chunk
 from structrag.text.arrays import FloatArray
 from structrag.text.vectors import unit_vectors
 
-# What encoders of 256 tokens and more read whole.
+# Encoders of 256 tokens and more read such a text whole.
 WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500
 
 

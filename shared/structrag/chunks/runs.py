@@ -1,6 +1,9 @@
-"""Size limits for a row of units that is cut into segments. These are pure functions on numbers. A
-segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are tokens,
-one number a unit."""
+"""Runs of units: cut where a number for each unit passes a threshold, and kept within size limits.
+Pure functions on numbers.
+
+A segmentation of n units is a list of (first, after last) runs that tile range(n). Sizes are
+tokens, one number a unit.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ Run = tuple[int, int]  # first unit, behind the last
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """Between how many tokens a segment should have.
+    """The minimum and maximum tokens of a segment.
 
     `most` is kept where units allow, `least` where neighbours do.
 
@@ -45,7 +48,7 @@ class SizeLimits:
 
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
-    """The runs between cuts. A cut at i stands in front of unit i. n = 0 gives none."""
+    """Return the runs between cuts. A cut at i is before unit i. n = 0 gives none."""
     return [(first, last) for first, last in pairwise([0, *cuts, n]) if first < last]
 
 
@@ -156,7 +159,7 @@ def split_once(
 
 
 def _totals(sizes: Sequence[int]) -> Callable[[Run], int]:
-    """A function that gives the tokens of a run in constant time."""
+    """Return a function that gives the tokens of a run in constant time."""
     sums = [0, *accumulate(sizes)]
     return lambda run: sums[run[1]] - sums[run[0]]
 
@@ -220,7 +223,7 @@ def threshold_of(
 
 
 def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolArray:
-    """Whether each value is at or above the threshold (within 1e-9).
+    """Return which values are at or above the threshold (within 1e-9).
 
     With a `margin` the label changes only when a value passes the threshold by it (hysteresis): a
     run of high values ends below `threshold - margin` and the next begins at `threshold + margin`.
@@ -256,7 +259,7 @@ def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
 
 
 def changes(flags: BoolArray) -> list[int]:
-    """The positions whose flag differs from the one before."""
+    """Return the positions whose flag differs from the one before."""
     return [int(i) + 1 for i in np.flatnonzero(flags[1:] != flags[:-1])]
 
 

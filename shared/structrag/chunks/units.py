@@ -1,5 +1,7 @@
-"""The units that splitters who read the text decide about. They are sentences, and blocks that are
-not cut into sentences."""
+"""The units that PIC and IDMS decide about, the scopes they are compared in, and pieces that fit.
+
+A unit is a sentence, or a block that is not cut into sentences.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def _cut(
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What a splitter saw in one scope, and where it cut.
+    """The numbers of one scope, and where it was cut.
 
     A scope is a document or a section. `values` has one number a unit (PIC: similarity to the
     pseudo-instruction) or one a gap in front of a unit, the first being NaN (IDMS: margin).
@@ -136,8 +138,8 @@ class Fitter:
         return max(1, self.maker.limit - longest)
 
     def context(self, division: Division, leading: bool) -> Context:
-        """The heading path of a piece. A `leading` piece starts the division, and so holds its
-        heading."""
+        """Return the heading path of a piece. A `leading` piece starts the division and contains
+        its heading."""
         path = (
             leading_path(self.outline, division) if leading else division.section.path
         )
@@ -194,8 +196,7 @@ class Fitter:
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A range of a scope's units whose borders no chunk crosses. It is a section, or text without a
-    gap."""
+    """Units of a scope whose borders no chunk crosses: a section, or text without a gap."""
 
     first: int
     last: int  # behind the last unit
@@ -218,7 +219,7 @@ class UnitScope:
 
     @property
     def room(self) -> int | None:
-        """That of the first zone."""
+        """The room of the first zone."""
         return self.zones[0].room
 
     @property
@@ -228,12 +229,10 @@ class UnitScope:
 
     @property
     def start(self) -> int:
-        """Where the first unit begins."""
         return self.units[0].start
 
     @property
     def end(self) -> int:
-        """Behind the last unit."""
         return self.units[-1].end
 
 

@@ -1,4 +1,4 @@
-"""From scores per question to a figure: means and bootstrap intervals."""
+"""Figures from scores per question: means and bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def estimated_difference(
 def estimates(
     scores: Mapping[str, Sequence[float]], base: Mapping[str, Sequence[float]]
 ) -> tuple[dict[str, MeanEstimate], dict[str, MeanEstimate]]:
-    """By name the mean of the scores, and their mean difference to those of `base`."""
+    """Return, by name, the mean of the scores, and their mean difference to those of `base`."""
     means, differences = {}, {}
     for name, values in scores.items():
         means[name] = estimate(values)

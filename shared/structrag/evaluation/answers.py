@@ -37,7 +37,7 @@ def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
 
 
 def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) -> bool:
-    """Whether any alias occurs in the text as a contiguous token sequence.
+    """Return True if any alias occurs in the text as a contiguous token sequence.
 
     An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is
     looked for as a substring after white space is removed on both sides. An alias without tokens
@@ -68,7 +68,7 @@ def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) 
 def hits_at_k(
     aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False
 ) -> float | None:
-    """1 if one of the first k texts holds the answer, else 0.
+    """Return 1 if one of the first k texts contains the answer, else 0.
 
     It holds it if it `has_answer` for any alias, so pass every alias. Each chunk is searched by
     itself, never across a border. None when no alias has a token. Short aliases also match inside

@@ -1,4 +1,4 @@
-"""Recall at an equal token budget. k chunks of 43 words and k of 500 are different offers. The same
+"""Recall at an equal token budget: k chunks of 43 words and k of 500 are different offers, the same
 number of tokens is not."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CUTS = ("truncate", "stop")
 def tokens_taken(
     sizes: Sequence[int], budget: int, *, cut: str = "truncate"
 ) -> list[int]:
-    """How many tokens of each chunk are handed over within a budget.
+    """Return how many tokens of each chunk are handed over within a budget.
 
     Chunks are taken in rank order. The list ends where the budget does, so it may be shorter than
     `sizes`. Its sum is what the reader gets. Overlapping text is paid for each time.
@@ -117,7 +117,7 @@ def _kept_lengths(
     cut: str,
     token_spans: TokenSpans | None,
 ) -> list[int]:
-    """How many characters are left of each chunk that fits."""
+    """Return the characters that remain of each chunk that fits."""
     if callable(sizes):
         sizes = [sizes(text_of(i)) for i in range(len(lengths))]
     elif len(sizes) != len(lengths):
@@ -136,7 +136,7 @@ def _kept_lengths(
 
 
 def _characters_of(taken: int, size: int, tokens: Sequence[tuple[int, int]]) -> int:
-    """How many of a chunk's characters its first tokens hold."""
+    """Return the length of a chunk's first tokens in characters."""
     # Tokens beyond the text's own are a context in front of it, which is spent first.
     of_text = taken - max(0, size - len(tokens))
     if of_text <= 0 or not tokens:

@@ -69,7 +69,7 @@ class MethodScores:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What `evaluate` found.
+    """The result of `evaluate`.
 
     Example:
         >>> from structrag.chunks.content_aware import ContentAwareSplitter

@@ -74,7 +74,7 @@ def read_questions(
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    """The questions as they stand, each with its place."""
+    """Yield the questions as they are in the file, each with its place."""
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         raise InvalidParameter(
@@ -361,6 +361,6 @@ def _places_in(collapsed: _Collapsed, words: str, most: int) -> list[tuple[int, 
 
 
 def _runs_on(text: str, border: int) -> bool:
-    """Whether ASCII letters or digits stand on both sides of a place."""
+    """Return True if ASCII letters or digits are on both sides of a place."""
     sides = text[border - 1 : border + 1] if border else ""
     return len(sides) == 2 and sides.isascii() and sides.isalnum()

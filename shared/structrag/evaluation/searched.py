@@ -21,7 +21,9 @@ Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading 
 
 @dataclass(frozen=True, slots=True)
 class GivenChunks:
-    """A splitter that gives chunks made before.
+    """A splitter that returns chunks made before.
+
+    Chunks of different splitters are thus searched alike, and what is searched is what is shown.
 
     So chunks of different splitters are searched alike, and what is searched is what is shown.
 
@@ -45,7 +47,7 @@ class GivenChunks:
 
 @dataclass(frozen=True, slots=True)
 class RankedSpans:
-    """What was found for one question, best first.
+    """The chunks for one question, best first.
 
     Example:
         >>> RankedSpans((("d", 0, 90), ("d", 90, 180)), (20, 22)).first(1)
@@ -64,7 +66,7 @@ class RankedSpans:
         return sum(self.tokens[:k])
 
     def within(self, budget: int, measure: SpanMeasure) -> list[Span]:
-        """What `budget` tokens hold, the last chunk cut where they end."""
+        """Return the spans within `budget` tokens; the last chunk is cut."""
         return spans_at_budget(self.spans, budget, measure, sizes=self.tokens)
 
 

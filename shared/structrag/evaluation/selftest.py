@@ -219,14 +219,14 @@ def _drawn(items: list[T], most: int) -> list[T]:
     return [items[i] for i in sorted(Random(0).sample(range(len(items)), most))]
 
 
-# -- what is kept out of the index: headings wherever they are, and the sentences that are asked
+# -- withheld from the index: headings wherever they are, and the sentences that are asked
 
 
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _LINE = re.compile(r"[^\n]+")
 _ADDRESS = re.compile(r"\]\([^()\s]*\)")
 _MARKER = re.compile(r"\s*(?:[-*+•>|]\s+|\d+[.)]\s+)*")
-# Of a line in a table of contents, read backwards.
+# The page number of a line in a table of contents, read backwards.
 _PAGE = re.compile(r"[\s|]*\d*[\s.·…|]*")
 _LONGEST = 200  # characters of a line that may repeat a heading
 
@@ -247,7 +247,7 @@ def title_key(title: str) -> str:
 def withheld_spans(
     outlines: Sequence[Outline], sentences: Iterable[Span]
 ) -> dict[str, list[tuple[int, int]]]:
-    """By document the ranges of characters that are not indexed.
+    """Return, by document, the ranges of characters that are not indexed.
 
     They are sorted, and none overlap. They are front matter, heading lines, lines that hold nothing
     but the words of a heading of any of the documents (tables of contents), definitions of Markdown
@@ -307,7 +307,7 @@ def _without_page(line: str) -> str:
 
 
 def _without(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> str:
-    """The chunk's text without what lies in the spans."""
+    """Return the chunk's text without the spans."""
     parts = []
     place = chunk.start
     for start, end in spans[

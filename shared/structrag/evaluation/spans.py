@@ -119,7 +119,7 @@ class _Ranges:
         self.reach = list(accumulate((end for _, end in ranges), max))
 
     def hold(self, start: int, end: int) -> bool:
-        """Whether one of the ranges holds `[start, end)` as a whole."""
+        """Return True if one of the ranges contains `[start, end)`."""
         last = bisect_right(self.starts, start) - 1
         return last >= 0 and self.reach[last] >= end
 

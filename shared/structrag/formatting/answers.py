@@ -1,5 +1,8 @@
-"""A model's answer compared with its source, by words. Guards refuse an answer (HiQA's formatter),
-words left out are put back. "Core" is the part of the source that was to be converted."""
+"""Comparison of a model's answer with its source, by words (HiQA's formatter).
+
+Guards refuse an answer; words that it left out are put back. "Core" is the part of the source to be
+converted.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def forms(text: str) -> list[str]:
 
 
 def missing(source: Iterable[str], answer: Iterable[str]) -> Counter[str]:
-    """How often each form is in `source` more often than in `answer`."""
+    """Count how often each form is in `source` more often than in `answer`."""
     return Counter(source) - Counter(answer)
 
 
@@ -92,7 +95,7 @@ def bare(answer: str, core: str) -> str:
 
 
 def _core_part(answer: str, core: str) -> str:
-    """What stands between the marks; all if words would be lost."""
+    """Return the text between the marks; all text if words would be lost."""
     part, whole = between_marks(answer, core), without_marks(answer, core)
     if part == whole:
         return part
@@ -103,7 +106,7 @@ def _core_part(answer: str, core: str) -> str:
 
 
 def fault_of(core: str, answer: str) -> str:
-    """What is wrong with an answer, "" if it can be used.
+    """Return the fault of an answer, "" if it can be used.
 
     The fault is the end of a sentence that begins with "it". Four guards are asked in turn:
 
@@ -219,7 +222,7 @@ def _lost_runs(
 
 
 def _insertion(answer: str, after: int, passage: str) -> tuple[int, str]:
-    """Where in the answer a passage goes, and with what around it."""
+    """Return the place of a passage in the answer, and its text with separators."""
     if not after:
         return 0, f"{escaped_line(passage)}\n\n"
     line = answer[answer.rfind("\n", 0, after) + 1 : after].lstrip()
@@ -244,7 +247,7 @@ def _form(word: str) -> str:
 
 _LESS = r"(?:[<＜«‹≪〈《]|&lt;)"
 _GREATER = r"(?:[>＞»›≫〉》]|&gt;)"
-# What may stand around the word, on its line.
+# Characters around the word on its line.
 _DRESS = r"[ \t\\/*_`'\"|:.!\[\](){}#=~-]"
 _LETTERS = r"(?<![^\W\d_])([A-Za-z]{2,8})(?![^\W\d_])"
 # A word with angle brackets in front of it, behind it, or both; those may be on lines of their own.
@@ -341,7 +344,7 @@ def _merged(places: list[Mark]) -> list[Mark]:
 
 
 def _whole_line(answer: str, start: int, end: int) -> tuple[int, int]:
-    """A mark's place, with its line where only dress stands there."""
+    """Extend a mark to its line if the rest of the line is dress."""
     first = answer.rfind("\n", 0, start) + 1
     last = answer.find("\n", end)
     last = len(answer) if last < 0 else last

@@ -37,7 +37,7 @@ _NO_MODEL = "failed, there is no language model"
 
 @dataclass(frozen=True, slots=True)
 class Converting:
-    """How a text is converted: the settings of `HiQAFormatter`.
+    """The settings of a conversion, as in `HiQAFormatter`.
 
     Example:
         >>> Converting(1500, 150, "Turn this into Markdown.").repeat_prompt
@@ -237,7 +237,7 @@ def without_overlap(previous: str, answer: str, core: str) -> str:
 
 
 def separator(above: str, below: str, gap: str, core: str) -> str:
-    """What to put between two windows' Markdown.
+    """Return the text to put between two windows' Markdown.
 
     It is the white space between their cores, `gap`, unless the model began or ended a block where
     the source had none. `core` is the second window's.
@@ -272,8 +272,8 @@ def with_closed_fences(parts: Sequence[str]) -> tuple[list[str], list[int]]:
 
 
 def _goes_on(text: str, fence: str) -> bool:
-    """Whether code open before a text ends in it. Read by itself, such a text seems to open a fence
-    where the code ends."""
+    """Return True if code that is open before a text ends in it. Read by itself, such a text seems
+    to open a fence where the code ends."""
     match = _FENCE.search(text)
     if match is None or not _open_fence(text):
         return False
@@ -294,7 +294,7 @@ def _open_fence(text: str) -> str:
 
 
 def _same_block(last: str, first: str) -> bool:
-    """Whether two lines belong to one table or list."""
+    """Return True if two lines belong to one table or list."""
     are_rows = last.startswith("|") and first.startswith("|")
     return are_rows or bool(_ITEM.match(last) and _ITEM.match(first))
 
@@ -325,7 +325,7 @@ def _without_tail(answer: str, padding: Sequence[str], core: Sequence[str]) -> s
 
 
 def _cut(answer: str, end: int, start: int) -> int:
-    """Where to cut between a word and the next. It is the beginning of the next word's line, so
-    that its marks stay with it, unless both stand in one line."""
+    """Return the cut between a word and the next: the start of the next word's line, so that its
+    marks stay with it, unless both are in one line."""
     line = answer.rfind("\n", 0, start) + 1
     return line if end <= line else start

@@ -54,7 +54,7 @@ _PAGE_LENGTH = 2000  # characters that a page counts for when sources are groupe
 
 @dataclass(frozen=True, slots=True)
 class FormatReport:
-    """How a source became Markdown, and what to look at.
+    """How a source became Markdown, and what to check.
 
     Example:
         >>> HiQAFormatter().format("1. Battery\\n\\nIt lasts long.").report.mode
@@ -69,7 +69,7 @@ class FormatReport:
     # Windows formatted without the model, because the second answer failed too.
     fallbacks: int = 0
     restored: int = 0  # words that the model left out and that were put back
-    # What may be wrong, one sentence each, with its window or page.
+    # Possible faults, one sentence each, with the window or page.
     uncertain: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # running heads and page numbers left out, in order
 
@@ -194,8 +194,8 @@ class HiQAFormatter:
     def code(
         cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]
     ) -> HiQAFormatter:
-        """Near the paper's code: windows of 500 words, 50 of padding. Windows there are 3,000
-        characters. The instruction stands before and after."""
+        """Approximate the paper's code: windows of 500 words (3,000 characters there), 50 of
+        padding, and the instruction before and after."""
         preset = HiQAFormatterOptions(
             prompt=PAPER_PROMPT, window_words=500, padding_words=50, repeat_prompt=True
         )
@@ -203,7 +203,7 @@ class HiQAFormatter:
 
     @property
     def usage(self) -> Usage:
-        """What this formatter has cost so far. Windows formatted without the model after a failure
+        """The usage of this formatter so far. Windows formatted without the model after a failure
         are counted as `fallbacks["windows"]`."""
         return self.runner.usage
 

@@ -48,7 +48,7 @@ class _Fused:
     """The rankings of one question, and what they add to scores."""
 
     routes: ByRoute  # as they came
-    # What is put together: these, or those of the views.
+    # The rankings that are combined: `routes`, or those of the views.
     rankings: Mapping[str, Collection[int]]
     parts: Mapping[str, FloatArray]  # what each ranking adds to its rows, in its order
 

@@ -37,7 +37,7 @@ MAX_WORDS = 5  # of an entity
 
 @dataclass(frozen=True, slots=True)
 class SupplementLimits:
-    """How much may be added, as in `IDMSEnricher`.
+    """The limits of what may be added, as in `IDMSEnricher`.
 
     Example:
         >>> SupplementLimits(3, 3, 0.2, None, counter=len).growth
@@ -141,7 +141,7 @@ class Supplement:
     settings: DensitySettings
     added: list[dict[str, Any]] = field(default_factory=list)
     used: set[int] = field(default_factory=set)  # sentences shown or added
-    # Of the entities, those added included.
+    # By entity, those added included.
     effectiveness: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     level: float = 0.0  # density with what was added
@@ -206,7 +206,7 @@ class Supplement:
         return True
 
     def change(self) -> dict[str, Any]:
-        """What goes into the chunk's extras."""
+        """Return the additions to the chunk's extras."""
         extras: dict[str, Any] = {}
         if self.added:
             extras["added"] = self.added
@@ -237,7 +237,7 @@ def shortened_text(
     most: int,
     settings: DensitySettings,
 ) -> str | None:
-    """Sentences of a chunk that hold its entities in `most` tokens."""
+    """Select sentences of a chunk that contain its entities within `most` tokens."""
     vectors = source.vectors.sentences[chunk]
     return shortened(source.of(chunk), vectors, names, most, settings.counter)
 
@@ -374,7 +374,7 @@ _CODE = regex.compile(
 
 
 def is_code(name: str) -> bool:
-    """Whether a name is an acronym or a code, such as `LSTM`."""
+    """Return True if a name is an acronym or a code, such as `LSTM`."""
     return bool(_CODE.fullmatch(name))
 
 
@@ -411,7 +411,7 @@ def shortened(
     most: int,
     counter: TokenCounter,
 ) -> str | None:
-    """Sentences, in their order, that hold every entity in `most` tokens.
+    """Select sentences that contain every entity within `most` tokens, in their order.
 
     First a greedy set cover, then the sentences closest to the mean of all, as long as they fit.
     None if the entities do not fit.
@@ -440,7 +440,7 @@ def _nearest_the_mean(vectors: FloatArray) -> list[int]:
 
 
 def _cover(sentences: Sequence[str], entities: Sequence[str]) -> list[int] | None:
-    """Sentences that hold all entities, the one with most new ones first."""
+    """Choose sentences that together contain all entities, the one with most new ones first."""
     holding = [
         {name for name in entities if contains(sentence, name)}
         for sentence in sentences
@@ -448,7 +448,7 @@ def _cover(sentences: Sequence[str], entities: Sequence[str]) -> list[int] | Non
     missing = set(entities)
     picked: list[int] = []
     while missing:
-        # Of equal sentences the first.
+        # Ties: the first sentence.
         best = max(
             range(len(sentences)),
             key=lambda i: (len(holding[i] & missing), -i),
@@ -462,7 +462,7 @@ def _cover(sentences: Sequence[str], entities: Sequence[str]) -> list[int] | Non
 
 
 def _long_form(short: str, before: str) -> str:
-    """The end of a text that an acronym stands for, or ""."""
+    """Return the end of a text that an acronym abbreviates, or ""."""
     # Schwartz and Hearst look no farther back than this.
     words = before.split()[-min(len(short) + 5, 2 * len(short)) :]
     text = " ".join(words)
@@ -481,7 +481,7 @@ def _long_form(short: str, before: str) -> str:
 
 
 def _stands_for(text: str, place: int, letter: str, *, begins_word: bool) -> bool:
-    """Whether `text[place]` is the letter, or begins a word with it."""
+    """Return True if `text[place]` is the letter, or begins a word with it."""
     if text[place].casefold() != letter:
         return False
     return not begins_word or place == 0 or not text[place - 1].isalnum()

@@ -70,12 +70,10 @@ class BlockRun:
 
     @property
     def start(self) -> int:
-        """Where the first block begins."""
         return self.parts[0].block.start
 
     @property
     def end(self) -> int:
-        """Behind the last block."""
         return self.parts[-1].block.end
 
     @property
@@ -85,7 +83,7 @@ class BlockRun:
 
     @property
     def tail(self) -> int | None:
-        """Where headings without a body begin in the last block, if any."""
+        """The start of headings without a body at the end of the last block, if any."""
         last = self.parts[-1]
         return last.own_end if last.own_end < last.block.end else None
 
@@ -113,7 +111,7 @@ class Segmenter:
 
     @property
     def is_markdown(self) -> bool:
-        """Whether images and links are written as in Markdown."""
+        """Return True if images and links are written as in Markdown."""
         return self.outline.document.format == "markdown"
 
     @cached_property
@@ -201,8 +199,8 @@ class Segmenter:
         return parts
 
     def _table_reach(self, blocks: Sequence[Block], i: int, depth: int) -> int:
-        """Behind which block the `depth` open tables are closed. They are open before block `i`.
-        The answer is `i` if no block closes them."""
+        """Return the index after the block that closes the `depth` tables that are open before
+        block `i`; `i` if none does."""
         for j in range(i, len(blocks)):
             if blocks[j].kind == "code":
                 continue
@@ -215,7 +213,7 @@ class Segmenter:
         return i
 
     def _part(self, block: Block, own_end: int) -> TypedBlock:
-        """A block as a table, an image that stands alone, or text."""
+        """Classify a block: a table, an image alone, or text."""
         start = block.text_start
         if block.kind == "table":
             table = pipe_table(
@@ -241,7 +239,7 @@ class Segmenter:
     def _lone_images(
         self, kind: str, markup: str, start: int
     ) -> tuple[list[Image], str]:
-        """The images of a block that holds nothing else, and a caption."""
+        """Return the images and the caption of a block of nothing else."""
         if not self.is_markdown:
             if kind != "image":
                 return [], ""
@@ -302,7 +300,7 @@ def _prose(neighbour: TypedBlock) -> Block | None:
 
 
 def _takes_tags(part: TypedBlock) -> bool:
-    """Whether tags behind it may join a part, a table or image."""
+    """Return True if a table or image may take in the tags that follow it."""
     return part.kind != "text" and part.own_end == part.block.end
 
 
@@ -328,7 +326,7 @@ def _join_quiet(parts: list[TypedBlock]) -> list[TypedBlock]:
     return joined
 
 
-# -- what stands beside a table or an image
+# -- caption and sentences beside a table or an image
 
 
 PROSE = {"paragraph", "list", "quote"}  # kinds of blocks that sentences are taken from
@@ -397,7 +395,7 @@ def _flat(text: str, start: int, end: int) -> str:
 
 
 def _last_line(text: str, start: int, end: int) -> int:
-    """Where the last line that is not blank begins."""
+    """Return the start of the last line that is not blank."""
     return text.rfind("\n", start, start + len(text[start:end].rstrip())) + 1
 
 

@@ -236,7 +236,7 @@ class IDMSSplitter(BoundarySplitter):
         return gaps
 
     def _series(self, scope: UnitScope, gaps: DocumentGaps) -> Series:
-        """What was read from a scope, and its merged runs."""
+        """Return the numbers of a scope, and its merged runs."""
         inside = slice(*scope.run)
         margins = gaps.margins[inside].tolist()
         runs = merge_runs(
@@ -315,8 +315,8 @@ class AdaptiveThreshold:
     total: float = 0.0
 
     def keeps(self, margin: float) -> bool:
-        """Whether a gap with this margin is kept together. It is where the margin is above the
-        threshold (by 1e-9). The threshold then moves on."""
+        """Return True if the margin of a gap is above the threshold (by 1e-9), and move the
+        threshold on."""
         keep = margin > self.value + EPSILON
         self.seen += 1
         self.total += margin

@@ -294,8 +294,7 @@ class PICSplitter(BoundarySplitter):
         )
 
     def _is_worth_it(self, text: str, scope: UnitScope, by_section: bool) -> bool:
-        """Whether to examine a scope. It is skipped if it can only be one chunk, nor is a short
-        section."""
+        """Return False for a scope that can only be one chunk, and for a short section."""
         if len(scope.units) < (3 if by_section else 2):
             return False
         if by_section and count_tokens(text[scope.start : scope.end]) < SECTION_TOKENS:
@@ -325,7 +324,7 @@ class PICSplitter(BoundarySplitter):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How the n units of one scope were judged. Without an instruction all are relevant, and
+    """The judgement of the n units of one scope. Without an instruction all are relevant, and
     nothing was compared."""
 
     # Cosine of each unit with the one before; 0 for the first, and without vectors.
@@ -337,14 +336,14 @@ class Judged:
     mean: RunMean  # of the values in a run, weighted by tokens
 
     def is_relevant(self, run: Run) -> bool:
-        """Whether its units are relevant; where they differ, whether its mean is."""
+        """Return True if a run's units are relevant; if they differ, if its mean is."""
         flags = self.flags[run[0] : run[1]]
         if flags.any() and not flags.all():
             return self.mean(run) >= self.threshold - EPSILON
         return bool(flags[0])
 
     def closeness(self, left: Run, right: Run) -> float:
-        """How near the mean values of two runs are."""
+        """Return how near the mean values of two runs are."""
         return -abs(self.mean(left) - self.mean(right))
 
     def extras(self, run: Run, _: Piece | None = None) -> dict[str, Any]:
@@ -362,7 +361,7 @@ class Judged:
         return extras
 
     def series(self, scope: UnitScope, runs: Sequence[Run]) -> Series:
-        """What was seen and done, for an explanation."""
+        """Return the numbers and runs for an explanation."""
         # A unit above the limit is in several chunks.
         different = tuple(dict.fromkeys(runs))
         if self.instruction is None:

@@ -1,4 +1,7 @@
-"""What a question will cost at most, before anything is spent: its steps, answered by "all"."""
+"""An upper bound on the cost of a question, computed before any model is called.
+
+The stages run as usual, and every prompt is answered by "all".
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def estimate(
 def _route_cost(
     question: str, scope: SearchedPart, router: str, routing: Routing
 ) -> StageCost:
-    # Of an answer that cannot be used the parts are scored.
+    # If an answer cannot be used, the parts are scored.
     scored = StageCost(scored=int(scope.part_mask.sum()))
     if router in BY_SCORES:
         return scored
@@ -77,7 +80,8 @@ def _route_cost(
 def selection_cost(
     question: str, paragraphs: Sequence[Chunk], selection: Selection
 ) -> StageCost:
-    """What `select_flow` takes at most, "auto" as "base": the longest paragraphs are kept."""
+    """Return the highest cost of `select_flow`, "auto" taken as "base": the longest paragraphs are
+    kept."""
     stages = [
         "cross_encoder" if part not in ASKING else part for part in selection.stages
     ]
@@ -101,7 +105,7 @@ def _reserved(cost: StageCost, answer_tokens: int) -> StageCost:
 
 
 class _NoScorer:
-    """It is never asked."""
+    """A stand-in for a reranker. It is never called."""
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         raise NotImplementedError

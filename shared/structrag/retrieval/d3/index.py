@@ -61,7 +61,7 @@ LEVELS = {PARAGRAPHS: ("raw",), SECTIONS: ("raw",), PARTS: ("raw",)}
 
 @dataclass(frozen=True, slots=True)
 class D3AddReport:
-    """What adding documents did.
+    """The result of adding documents.
 
     Example:
         >>> from structrag import D3Index, read_text

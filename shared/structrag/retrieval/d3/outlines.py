@@ -1,5 +1,5 @@
-"""What a router reads: sections as path and summary (D3, section 3.3.1). They come in windows that
-fit the language model's context."""
+"""The outline that a question is routed over: its sections, their paragraphs, and the windows that
+a router reads (D3, section 3.3.1)."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class SectionLayout:
     documents: Mapping[str, tuple[int, IntArray, IntArray]]
 
     def section_of(self, paragraph: int) -> int:
-        """The place in `sections` of the one that holds a paragraph row. It is the last one with
-        paragraphs at or before it."""
+        """Return the place in `sections` of the section of a paragraph row: the last section that
+        has paragraphs at or before it."""
         return (
             bisect_left(
                 self.sections, paragraph + 1, key=lambda section: section.rows.start
@@ -106,7 +106,7 @@ class SectionLayout:
 
 
 def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> SectionLayout:
-    """The layout of three stores that hold the same documents."""
+    """Build the layout of three stores that contain the same documents."""
     tokens: list[int] = []
     # document -> its first row, and where its paragraphs start
     starts: dict[str, tuple[int, list[int]]] = {}
@@ -161,8 +161,8 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Section
 
 
 def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
-    """The whole paths, never empty. Where there are several documents, the document's title (or id)
-    comes first."""
+    """Return the whole path of each section, never empty. If there are several documents, the
+    document's title (or id) comes first."""
     with_title = len({section.doc_id for section in sections}) > 1
     paths: list[tuple[str, ...]] = []
     for section in sections:
@@ -224,7 +224,7 @@ def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[i
 
 
 def row_mask(selection: Selection | None, n_rows: int) -> BoolArray:
-    """What `Store.select` gave as a mask over the rows."""
+    """Return the result of `Store.select` as a mask over the rows."""
     mask = np.zeros(n_rows, dtype=bool)
     mask[slice(None) if selection is None else selection] = True
     return mask
@@ -303,7 +303,7 @@ class Routing:
 class RouterCall:
     """One call of the router."""
 
-    # Of the sections it shows, ascending; their ids are one more.
+    # Positions of the sections shown, ascending; their ids are one more.
     positions: tuple[int, ...]
     prompt: str
 
@@ -358,8 +358,8 @@ def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
 
 
 def _numbered_entries(sections: Sequence[OutlineSection]) -> Entry:
-    """Entries as id, path and summary. What the document is called stands before its first entry of
-    a call only."""
+    """Return entries with id, path and summary. The name of the document precedes its first entry
+    of each call."""
     names = document_names(sections)
 
     def entry(position: int, before: int | None) -> str:

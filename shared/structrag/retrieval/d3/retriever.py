@@ -146,7 +146,7 @@ class D3Retriever(Retriever):
         )
 
     def _new_runner(self, model: Any, call_settings: CallSettings) -> Runner:
-        """What asks the models. It uses the index's cache if it has none."""
+        """Return a runner for the models, with the index's cache unless it has its own."""
         if call_settings.cache is None:
             call_settings = replace(call_settings, cache=self.index.cache)
         embedder: Any = self.index.embedder
@@ -157,7 +157,7 @@ class D3Retriever(Retriever):
 
     @property
     def usage(self) -> Usage:
-        """What the questions have cost so far."""
+        """The usage of all questions so far."""
         return self.runner.usage
 
     def result(

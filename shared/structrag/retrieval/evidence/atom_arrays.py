@@ -1,5 +1,7 @@
-"""What is kept to find evidence in a document. Plain arrays, made by pure functions, cut into
-pieces and packed as bytes. A piece is what an encoder reads at once: a row of the store."""
+"""The atoms of documents as plain arrays, cut into pieces and packed as bytes.
+
+A piece is the text that an encoder reads at once, and a row of the store.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ _TYPES: Mapping[str, Any] = {
     "token_rows": np.uint8,
 }
 _CODES = ("token_scales", "token_rows")
-# Of each blob.
+# The arrays of each blob.
 _NAMES = tuple(name for name in _FIELDS if name not in _CODES), _CODES
 
 
@@ -417,7 +419,7 @@ _MARKED_LETTER = re.compile(r"(?<![\w+#.])[^\W\d_](\+\+?|#)(?![\w+#])")
 
 
 def is_word(text: str, spans: Int32Array) -> BoolArray:
-    """Which tokens are no punctuation; all of them where all are.
+    """Return which tokens are not punctuation; all of them if all are punctuation.
 
     Of "C++" and "C#" it is the signs that count, since the letter alone is another word.
 

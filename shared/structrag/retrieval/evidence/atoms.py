@@ -1,6 +1,8 @@
-"""Units: the sentences, rows and headings of a document's blocks. They follow each other in reading
-order. Together they hold all text of the blocks of `parse(document)` and all headings, blank runs
-aside."""
+"""Atoms: the sentences, rows and headings of a document, in reading order.
+
+Together they contain all text of the blocks of `parse(document)` and all headings, except blank
+runs.
+"""
 
 from __future__ import annotations
 
@@ -190,7 +192,7 @@ class Part:
 
 
 def inner_cuts(block: Block) -> list[int]:
-    """Where a block may be cut inside."""
+    """Return the places inside a block where it may be cut."""
     return [cut for cut in block.cuts if block.start < cut < block.end]
 
 
@@ -231,7 +233,7 @@ def whole_answers(text: str, parts: Sequence[Part]) -> list[Part]:
 
 
 def leads(words: str, others: str) -> bool:
-    """Whether some words say nothing without those behind them.
+    """Return True if some words mean nothing without those that follow.
 
     Example:
         >>> leads("It has:", "a pump"), leads("- Weight\\n", "  3 kg"), leads("It has one.", "So")
@@ -259,7 +261,7 @@ def _introduces(text: str, part: Part, other: Part) -> bool:
 
 
 def _fit_together(text: str, part: Part, other: Part) -> bool:
-    """Whether one of two is below a sentence, and both are short."""
+    """Return True if one of two parts is below a sentence, and both are short."""
     are_fragments = (
         each.tokens < SHORT and not _line(each.text(text)).endswith(_SENTENCE)
         for each in (part, other)

@@ -1,4 +1,4 @@
-"""The pieces of documents in a store, and what a question reads of them."""
+"""The pieces of documents in a store: how they are added, and which of them a question reads."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class EvidenceLevel(SearchedLevel):
 
     def __init__(self, store: CorpusStore, embedder: Any = None) -> None:
         super().__init__(store, embedder)  # type: ignore[arg-type]
-        # Of one reader: by condition, how many rows meet it and the pieces of the sample.
+        # For one reader: condition -> its sample.
         self._samples: tuple[Any, dict[str, _Sample]] = None, {}
 
     @property
     def quantiser(self) -> Quantiser | None:
-        """Of the token vectors; fitted when the first came, and saved."""
+        """The quantiser of token vectors. It is fitted to the first ones, and saved."""
         shared = self.store.shared
         if AXES not in shared:
             return None
@@ -90,13 +90,13 @@ class EvidenceLevel(SearchedLevel):
         )
 
     def reader(self, snapshot: Any = None) -> Any:
-        """The pieces as they are now, untouched by later changes."""
+        """Return a reader of the pieces. Later changes do not affect it."""
         if isinstance(self.store, Store):
             return super().reader(snapshot)
         return self.store.reader()
 
     def fit(self, reader: Reader) -> Reader:
-        """The reader with vectors of the embedder fitted to all its pieces."""
+        """Return the reader with vectors of the embedder, fitted to all its pieces."""
         pieces = reader.stored_rows(range(len(reader)), BLOBS).values()
         whole: list[AtomArrays] = []
         sizes: list[int] = []
@@ -137,14 +137,14 @@ class EvidenceLevel(SearchedLevel):
         )
 
     def whole(self, reader: Any, doc_id: str) -> Pool | None:
-        """All pieces of a document; None without any. Raises UnknownDocument if unknown."""
+        """Return all pieces of a document; None if it has none. Raises UnknownDocument."""
         return _pool_of(reader, _with_beside(reader, reader.rows_of(doc_id)), None)
 
     def part(
         self, name: str, doc_id: str, start: int, end: int, text: str
     ) -> Entry | None:
-        """What stands between two places of a document, as a document of its own. None unless it
-        is this text, of whole atoms."""
+        """Return a span of a document as a document of its own; None unless it consists of whole
+        atoms and has this text."""
         reader = self.store.reader()
         try:
             rows = reader.rows_of(doc_id)
@@ -165,7 +165,7 @@ class EvidenceLevel(SearchedLevel):
         return entry_of_part(name, whole, found, start, end)
 
     def all_of(self, reader: Any, where: Any) -> Pool | None:
-        """All pieces that meet a condition; None without any."""
+        """Return all pieces that meet a condition; None if there are none."""
         sample = self._sample(reader, where)
         rows = reader.first_rows(reader.select(where), sample.n_rows)
         return _pool_of(reader, _with_beside(reader, rows), sample)
@@ -174,7 +174,7 @@ class EvidenceLevel(SearchedLevel):
         """Some pieces that meet a condition, those beside them, and a sample of all."""
         sample, chosen = self._sample(reader, where), dict.fromkeys(rows)
         if len(chosen) < min(FOUND, sample.n_rows):
-            # What no search finds: there is room for it.
+            # Rows that no search finds may fill the pool.
             chosen |= dict.fromkeys(reader.first_rows(reader.select(where), FOUND))
         return _pool_of(reader, _with_beside(reader, [*chosen][:FOUND]), sample)
 
@@ -198,7 +198,7 @@ class EvidenceLevel(SearchedLevel):
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """What is usual among the pieces that meet a condition."""
+    """A sample of the pieces that meet a condition; it shows what is usual."""
 
     n_rows: int  # that meet it
     rows: frozenset[int]
@@ -294,7 +294,7 @@ class EvidenceAdding(AddBatch):
         return len(encoder_spans)
 
     def rows(self, entry: Entry) -> int:
-        """How many sentences, rows and headings an entry has."""
+        """Count the sentences, rows and headings of an entry."""
         return self._n_units.pop(entry.document.id)
 
     def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:

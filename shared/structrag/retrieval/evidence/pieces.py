@@ -25,7 +25,7 @@ from structrag.retrieval.evidence.atom_arrays import (
 from structrag.retrieval.evidence.required_context import RequiredContext
 
 VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
-MISSING = "\0"  # stands for each character that was not read
+MISSING = "\0"  # for each character that was not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class StoredDocument:
     sections: Mapping[int, tuple[int, tuple[str, ...]]]
     encoder_spans: Sequence[tuple[int, int]]  # spans that an encoder reads at once
     required: NDArray[np.int64]  # (n, 4) of its tables and lists: see `RequiredContext`
-    source: SourceMap | None  # where its text stands in markup
+    source: SourceMap | None  # places of its text in markup
 
 
 # -- documents as entries
@@ -76,8 +76,8 @@ def entry_of(
 def entry_of_part(
     name: str, whole: StoredDocument, rows: Sequence[StoredRow], start: int, end: int
 ) -> Entry | None:
-    """What stands between two places of a document, as a document of its own; None where an atom
-    is cut. `rows` are the pieces of `whole`."""
+    """Make a document of its own from a span of another; None if the span cuts an atom. `rows` are
+    the pieces of `whole`."""
     atoms, sizes = unpack([stored.blobs for stored in rows])
     first = int(np.searchsorted(atoms.ends, start, "right"))
     stop = int(np.searchsorted(atoms.starts, end, "left"))
@@ -184,7 +184,7 @@ def _runs(source: SourceMap, start: int, end: int) -> list[tuple[int, int, bool]
 
 
 def documents_of(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
-    """What pieces say of their documents, by id."""
+    """Put together the documents of some pieces, by id."""
     by_id: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         by_id.setdefault(chunk.doc_id, []).append(chunk)

@@ -1,4 +1,4 @@
-"""What parts of tables and lists cannot be read without. That is the header, the caption and the
+"""The context that parts of tables and lists cannot be read without: header, caption, and the
 sentence before."""
 
 from __future__ import annotations

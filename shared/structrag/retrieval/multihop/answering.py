@@ -1,4 +1,4 @@
-"""Answering a question from evidence with a language model."""
+"""Answers from evidence by a language model, and its replies in a self-ask dialogue."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:
 
 
 def beginning(text: str, max_tokens: int) -> str:
-    """The beginning of a text, as much as fits into `max_tokens`. It ends with a whole sentence
-    where at least one fits, else anywhere."""
+    """Return the beginning of a text within `max_tokens`. It ends with a whole sentence if one
+    fits."""
     if count_tokens(text) <= max_tokens:
         return text
     lengths = range(len(text))  # the whole does not fit
@@ -169,7 +169,7 @@ _NOTHING = re.compile(
 
 
 class Reply(NamedTuple):
-    """What the model wants next: "follow_up" or "final" with its text. Both are "" when nothing in
+    """The next step of the model: "follow_up" or "final" with its text. Both are "" if nothing in
     the reply can be used."""
 
     kind: Literal["follow_up", "final", ""]
@@ -200,8 +200,7 @@ def read_reply(reply: str) -> Reply:
 
 
 def read_answer(reply: str) -> str:
-    """A short answer without what stands around it. That is reasoning, a code fence, a JSON object,
-    or "Answer:"."""
+    """Read a short answer without reasoning, a code fence, a JSON object or "Answer:" around it."""
     text = bare(reply)
     values = [value for kind, value in _in_json(text) if kind == "final"]
     answer = values[0] if values else _ANSWER_LABEL.sub("", text)
@@ -209,7 +208,7 @@ def read_answer(reply: str) -> str:
 
 
 def is_nothing(answer: str) -> bool:
-    """Whether an answer says nothing: empty, "unknown", "N/A", or an apology."""
+    """Return True if an answer is empty, "unknown", "N/A", or an apology."""
     words = " ".join(re.sub(r"[^\w\s]", "", answer.casefold()).split())
     return bool(_NOTHING.fullmatch(words)) or not plain_text(answer)
 

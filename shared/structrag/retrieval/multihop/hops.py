@@ -1,4 +1,4 @@
-"""The records of self-ask: what is asked, the hops, the result."""
+"""The records of self-ask, and hits of several searches put together."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ Costs = dict[str, StageCost]  # stage -> what it cost
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What one search of a retriever gave."""
+    """The result of one search of a retriever."""
 
     hits: list[Hit]
     cost: Mapping[str, StageCost]  # by stage; {} where the retriever does not say

@@ -1,5 +1,5 @@
-"""What the page shows, as JSON values. All places are characters of `Document.text`, as everywhere
-in the library."""
+"""The content of the page as JSON values. All places are characters of `Document.text`, as
+everywhere in the library."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ def search_chunks(
 
 
 def _hit(hit: Hit, place: tuple[int, int], routes: Sequence[str]) -> dict[str, Any]:
-    """What the page shows of every hit. `place` has the numbers of its document and chunk."""
+    """Return the fields that the page shows of every hit. `place` has the numbers of its document
+    and chunk."""
     document, chunk = place
     return {
         "document": document,
