@@ -21,7 +21,7 @@ from structrag.model_calls.answer_parsing.titles import parse_names
 from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
-from structrag.retrieval.multihop.replies import read_answer, read_reply
+from structrag.retrieval.multihop.answering import read_answer, read_reply
 from structrag.text.extractive import entities, keywords, summarise
 from structrag.text.terms import terms
 

@@ -37,7 +37,7 @@ from structrag.cli.printing import (
     show_progress,
 )
 from structrag.errors import InvalidParameter, require
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 from structrag.evaluation.labelled import (
     BUDGETS,
     DEPTHS,

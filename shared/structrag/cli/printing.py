@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 from structrag.model_calls.progress import ProgressLine
 from structrag.records import Chunk
 from structrag.text.heading_path import SEPARATOR, title_beside

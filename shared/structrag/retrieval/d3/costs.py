@@ -1,4 +1,4 @@
-"""What the stages of D3 cost: calls, tokens, and scored texts."""
+"""The costs of the stages of D3: calls, tokens, and scored texts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StageCost:
         )
 
 
-# Of a context window, where tokens are estimated: texts have up to 1.1 times the estimate by
+# Share of a context window that is filled by estimate: texts have up to 1.1 times the estimate by
 # cl100k_base, and models' own tokenizers make a few more.
 ESTIMATED_SHARE = 0.85
 

@@ -6,13 +6,13 @@ import pytest
 from doubles import ScriptedModel
 from fixture_cases import examples
 
-from structrag.errors import InvalidParameter
-from structrag.evaluation.judging import (
+from benchmarks.judging import (
     answer_prompt,
     judge_pair,
     parse_scores,
     winners,
 )
+from structrag.errors import InvalidParameter
 
 
 def test_the_prompts_are_those_of_the_figures() -> None:

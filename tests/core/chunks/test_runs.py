@@ -11,15 +11,18 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.chunks.bounds import (
+from structrag.chunks.runs import (
     Run,
     SizeLimits,
+    changes,
     join_small,
+    labels,
     runs_of,
     split_large,
     split_once,
+    threshold_of,
+    weighted_mean,
 )
-from structrag.chunks.series import changes, labels, threshold_of, weighted_mean
 from structrag.errors import InvalidParameter
 
 values_and_sizes = st.lists(

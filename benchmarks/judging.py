@@ -1,12 +1,14 @@
-"""Answers written from hits, and judged in pairs by a model. After MC-indexing, section 5.2 and
-appendix G, and PIC, appendix D."""
+"""Answers written from hits, judged in pairs by a model or graded by people.
+
+After MC-indexing (section 5.2, appendix G), PIC (appendix D) and HiQA (A.1, A.3, B.2).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from structrag.errors import check_choice
+from structrag.errors import InvalidParameter, check_choice
 from structrag.model_calls.answer_parsing.lists import first_value
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Failed, Flow
@@ -80,7 +82,7 @@ _KEYS = ("answer_1_score", "answer_2_score")
 
 
 def answer_prompt(question: str, quotes: Sequence[str], *, paper: str = "mc") -> str:
-    """What asks for a short answer from quotes alone.
+    """The prompt for a short answer from quotes alone.
 
     It is that of MC-indexing ("mc", figure 10), that of PIC ("pic", table 8), or one for HiQA
     ("hiqa"), whose paper prints none: ours asks for images where they help.
@@ -132,6 +134,44 @@ def winners(rounds: Sequence[tuple[float, float]]) -> tuple[int, int]:
     by_scores = _sign(sum(leads))
     signs = set(map(_sign, leads))
     return by_scores, signs.pop() if len(signs) == 1 else -1
+
+
+def accuracy(grades: Iterable[float]) -> float | None:
+    """The mean grade of answers (HiQA, B.2): 1 for a correct one, 0.5 for one that is partly so, 0
+    for a wrong one.
+
+    In [0, 1]. None without grades. Raises InvalidParameter for another grade.
+
+    Example:
+        >>> accuracy([1, 0.5, 0, 1])
+        0.625
+    """
+    graded = list(grades)
+    for grade in graded:
+        if grade not in (0, 0.5, 1):
+            raise InvalidParameter(
+                f"grades must be 1 (correct), 0.5 (partly) or 0 (wrong); got {grade!r}."
+            )
+    return sum(graded) / len(graded) if graded else None
+
+
+def adequacy(ranks: Sequence[int]) -> list[int]:
+    """How clear and informative answers of K methods to one question are (HiQA, B.2).
+
+    `ranks` are those that an annotator gave the methods' answers, from 1 for the best to K; a rank
+    r counts K + 1 - r, from 1 to K, and higher is better. Raises InvalidParameter for another rank.
+
+    Example:
+        >>> adequacy([2, 1, 3])
+        [2, 3, 1]
+    """
+    most = len(ranks)
+    for rank in ranks:
+        if rank not in range(1, most + 1):
+            raise InvalidParameter(
+                f"ranks must be from 1 to {most}, the number of methods; got {rank!r}."
+            )
+    return [most + 1 - rank for rank in ranks]
 
 
 def _sign(lead: float) -> int:

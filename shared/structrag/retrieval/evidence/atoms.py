@@ -1,13 +1,142 @@
-"""Which parts of a section make one answer. What introduces something comes with it."""
+"""Atoms: the sentences, rows and headings of a document, in reading order.
+
+Together they contain all text of the blocks of `parse(document)` and all headings, except blank
+runs.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
+from structrag.chunks.divisions import excluded_sections
+from structrag.reading.outline import Outline
+from structrag.reading.settings import ReadOptions
 from structrag.records import Block
+from structrag.text.arrays import Int32Array
+from structrag.text.sentences import safe_cuts, sentence_spans
+
+Span = tuple[int, int]
+
+COLUMNS = ("starts", "ends", "tokens", "blocks", "sections", "block_tokens")
+LONGEST, NEAR = 650, 500  # characters: longer atoms are cut near so many
+_REACH = LONGEST - NEAR  # how far from there a cut is looked for
+_BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
+# Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
+_SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
+# A number or letter before what it numbers, "Yes." and "No.": they join the next sentence.
+_SHORT_SENTENCE = re.compile(r"\W*[A-Za-z0-9]{1,4}\W*")
+
+
+def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Array]:
+    """Find the atoms of a document in reading order: `COLUMNS` of `AtomArrays`, a row an atom.
+
+    Sections of `read_options.exclude_titles` are left out.
+
+    A heading is one atom. Prose is cut at sentences, items of lists first; tables, code, formulas
+    and markup at their rows or lines, of which short ones join the next. Units above 650 characters
+    are cut near 500.
+    """
+    text, counter = outline.document.text, read_options.counter
+    excluded = excluded_sections(outline, read_options.exclude_titles)
+    answers: list[Part] = []
+    for section in outline.sections:
+        if section.ordinal in excluded:
+            continue
+
+        def atoms(spans: Iterable[Span], of: int = section.ordinal) -> list[Atom]:
+            return [
+                (start, end, max(1, counter(text[start:end])), of)
+                for start, end in spans
+                if text[start:end].strip()
+            ]
+
+        heading = atoms([(section.start, section.body_start)])
+        if heading and section.ordinal:
+            answers.append(Part(tuple(heading), "other"))
+        parts: list[Part] = []
+        for block in outline.blocks(section):
+            parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
+        answers += whole_answers(text, parts)
+    rows = [
+        (*atom[:3], number, atom[3], answer.size)
+        for number, answer in enumerate(answers)
+        for atom in answer.atoms
+    ]
+    columns = np.array(rows, dtype=np.int32).reshape(-1, len(COLUMNS)).T
+    return dict(zip(COLUMNS, map(np.ascontiguousarray, columns), strict=True))
+
+
+def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
+    """The spans that a block is cut into; they tile it."""
+    if block.kind in _SHORT_ROWS:
+        least = _SHORT_ROWS[block.kind]
+        spans = _joined(_at_cuts(block), lambda start, end: end - start < least)
+    else:
+        items = _at_cuts(block) if block.kind == "list" else [(block.start, block.end)]
+        spans = []
+        for start, end in items:
+            sentences = sentence_spans(
+                text,
+                start,
+                end,
+                language=read_options.language,
+                splitter=read_options.sentence_splitter,
+            )
+            spans += _joined(
+                sentences,
+                lambda start, end: _SHORT_SENTENCE.fullmatch(text, start, end),
+            )
+    for start, end in spans:
+        yield from _short_enough(text, start, end)
+
+
+def _at_cuts(block: Block) -> list[Span]:
+    return list(pairwise([block.start, *inner_cuts(block), block.end]))
+
+
+def _joined(
+    spans: Sequence[Span], is_short: Callable[[int, int], object]
+) -> list[Span]:
+    """The spans, short ones joined to the next one."""
+    joined: list[Span] = []
+    open_start: int | None = None
+    for start, end in spans:
+        open_start = start if open_start is None else open_start
+        if not is_short(open_start, end):
+            joined.append((open_start, end))
+            open_start = None
+    if open_start is not None:
+        joined.append((open_start, spans[-1][1]))
+    return joined
+
+
+def _short_enough(text: str, start: int, end: int) -> Iterator[Span]:
+    """The span in parts of at most 650 characters."""
+    while end - start > LONGEST:
+        middle = _cut_near(text, start)
+        yield start, middle
+        start = middle
+    yield start, end
+
+
+def _cut_near(text: str, start: int) -> int:
+    """The cut of a long span: the best mark nearest 500 characters."""
+    low, high, near = start + NEAR - _REACH, start + LONGEST, start + NEAR
+    for pattern in _BEST_CUTS:
+        ends = [match.end() for match in pattern.finditer(text, low, high)]
+        if ends:
+            return min(ends, key=lambda end: abs(end - near))
+    cuts = safe_cuts(text, low, high)
+    return min(cuts, key=lambda cut: abs(cut - near)) if cuts else near
+
+
+# -- which atoms make one answer: what introduces something comes with it
+
 
 WHOLE = 160  # reader tokens up to which an answer comes whole
 # A table or list of at most so many rows or sentences comes whole up to so many tokens.
@@ -19,13 +148,8 @@ _COLONS = (":", "：")
 _QUESTIONS = ("?", "？")
 _ENDS = (".", "!", ";", ",", "。", "！", *_QUESTIONS)
 _SENTENCE = (".", "!", "。", "！", *_QUESTIONS)
-_SHOWN = (
-    "table",
-    "list",
-    "code",
-    "image",
-    "math",
-)  # kinds that have captions and labels
+# Kinds that have captions and labels.
+_SHOWN = ("table", "list", "code", "image", "math")
 # "Table 3", "Fig. 2", "Abbildung IV" and their like
 _NUMBERED = re.compile(
     r"\W*(?:(?:tab|fig|abb)[a-zé]{0,7}\.?|listing|exhibit|chart|таблица|рис\.?|表|图|圖)"
@@ -68,7 +192,7 @@ class Part:
 
 
 def inner_cuts(block: Block) -> list[int]:
-    """Where a block may be cut inside."""
+    """Return the places inside a block where it may be cut."""
     return [cut for cut in block.cuts if block.start < cut < block.end]
 
 
@@ -99,7 +223,7 @@ def whole_answers(text: str, parts: Sequence[Part]) -> list[Part]:
     answers: list[Part] = []  # from the last to the first
     for part in reversed([part for part in parts if part.atoms]):
         if answers and _introduces(text, part, answers[-1]):
-            answers += reversed(_joined(part, answers.pop()))
+            answers += reversed(_introduced(part, answers.pop()))
         elif answers and _fit_together(text, part, answers[-1]):
             answers[-1] = part + answers[-1]
         else:
@@ -109,7 +233,7 @@ def whole_answers(text: str, parts: Sequence[Part]) -> list[Part]:
 
 
 def leads(words: str, others: str) -> bool:
-    """Whether some words say nothing without those behind them.
+    """Return True if some words mean nothing without those that follow.
 
     Example:
         >>> leads("It has:", "a pump"), leads("- Weight\\n", "  3 kg"), leads("It has one.", "So")
@@ -137,7 +261,7 @@ def _introduces(text: str, part: Part, other: Part) -> bool:
 
 
 def _fit_together(text: str, part: Part, other: Part) -> bool:
-    """Whether one of two is below a sentence, and both are short."""
+    """Return True if one of two parts is below a sentence, and both are short."""
     are_fragments = (
         each.tokens < SHORT and not _line(each.text(text)).endswith(_SENTENCE)
         for each in (part, other)
@@ -145,7 +269,7 @@ def _fit_together(text: str, part: Part, other: Part) -> bool:
     return part.tokens + other.tokens <= WHOLE and any(are_fragments)
 
 
-def _joined(lead: Part, rest: Part) -> list[Part]:
+def _introduced(lead: Part, rest: Part) -> list[Part]:
     """A lead-in with what it introduces. Of what is too long the sentence before comes with the
     beginning."""
     both = lead + rest
@@ -154,7 +278,7 @@ def _joined(lead: Part, rest: Part) -> list[Part]:
     *before, last = lead.atoms
     if before:
         tail = replace(lead, atoms=(last,))
-        return [replace(lead, atoms=tuple(before)), *_joined(tail, rest)]
+        return [replace(lead, atoms=tuple(before)), *_introduced(tail, rest)]
     count, tokens = 0, 0
     while tokens < FIRST and count < len(rest.atoms):
         tokens += rest.atoms[count][2]

@@ -1,4 +1,4 @@
-"""From ranked atoms to passages within a reader's tokens."""
+"""Packing of ranked atoms into passages within a token budget."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from math import inf
 
 import numpy as np
 
-from structrag.retrieval.evidence.answers import SHORT, WHOLE
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.atoms import SHORT, WHOLE
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import SHORTLIST
 from structrag.retrieval.evidence.windows import Windows
 
-AROUND = 60  # reader tokens; of longer blocks it brings what lies in this window
+AROUND = 60  # reader tokens: an atom adds this window of a longer block
 NEAR = 120  # reader tokens between passages that may become one where their number is limited
 
 
@@ -45,7 +45,7 @@ Size = Callable[[int, int], float]
 def units(
     pool: Pool, ranking: Iterable[int], ends: Callable[[int], bool] = _always
 ) -> Iterator[tuple[int, Run]]:
-    """Each atom with the run of new atoms it brings, by rank.
+    """Yield each atom with the run of new atoms that it adds, by rank.
 
     A block of at most 160 reader tokens comes whole, of a longer one what lies around the atom.
     Where a passage must not end, the next block comes too, or the beginning of a long one. What
@@ -87,7 +87,7 @@ def pack(
     joins: Callable[[int], bool] = _always,
     ends: Callable[[int], bool] = _always,
 ) -> list[Passage]:
-    """The passages that the best atoms bring, within the limits, by rank.
+    """Pack the best atoms into passages within the limits, by rank.
 
     Units are taken in the order of the ranking until one does not fit. Of that one, the longest run
     around its atom that does is taken. Passages with less than a sentence between them are one. So
@@ -120,7 +120,7 @@ def pack(
         elif merges and len(more.passages) > taken.most:
             continue  # nothing is near; the next one may touch a passage
         else:
-            # A part could bring together others than the whole, and then it is no part of more.
+            # A part could join other passages than the whole; a larger budget would not contain it.
             if not merges or not taken.passages:
                 taken = _with_part(taken, unit, run, rank)
             break
@@ -152,7 +152,7 @@ def _with_part(taken: _Taken, unit: int, run: Run, rank: int) -> _Taken:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """Passages in reading order, those that are near joined."""
+    """The passages so far, in reading order. Passages that are near each other are joined."""
 
     pool: Pool
     size: Size
@@ -169,7 +169,7 @@ class _Taken:
         return tokens <= self.limit and len(self.passages) <= self.most
 
     def is_answer(self, unit: int) -> bool:
-        """Whether what holds a unit is at least a sentence, and complete."""
+        """Return True if the passage with `unit` is at least one complete sentence."""
         one = next(one for one in self.passages if one.first <= unit < one.stop)
         return self.ends(one.stop - 1) and self.size(one.first, one.stop) >= SHORT
 
@@ -185,7 +185,7 @@ class _Taken:
         return more
 
     def merged(self) -> _Taken:
-        """Of too many passages the nearest as one, where any are near."""
+        """Join the nearest passages if there are too many and any are near."""
         places = range(len(self.passages) - 1)
         near = [place for place in places if self._may_join(place, NEAR)]
         if len(self.passages) <= self.most or not near:
@@ -193,7 +193,7 @@ class _Taken:
         return self._joined(min(near, key=self._gap)).merged()
 
     def _touch(self, place: int) -> bool:
-        """Whether a passage and the next one are one."""
+        """Return True if a passage and the next one are to be joined."""
         leads = not self.ends(self.passages[place].stop - 1)
         return (leads and not self._gap(place)) or self._may_join(place, self.near)
 
@@ -203,7 +203,7 @@ class _Taken:
         return self._gap(place) <= near and all(map(self.joins, between))
 
     def _gap(self, place: int) -> int:
-        """Tokens between a passage and the next one; -1 where that lies inside."""
+        """Count the tokens between a passage and the next one; -1 if they overlap."""
         left, right = self.passages[place : place + 2]
         if right.first < left.stop:
             return -1

@@ -1,6 +1,9 @@
-"""Size limits for a row of units that is cut into segments. These are pure functions on numbers. A
-segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are tokens,
-one number a unit."""
+"""Runs of units: cut where a number for each unit passes a threshold, and kept within size limits.
+Pure functions on numbers.
+
+A segmentation of n units is a list of (first, after last) runs that tile range(n). Sizes are
+tokens, one number a unit.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
+from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidParameter, check_at_least
+from structrag.text.arrays import FloatArray
+from structrag.text.vectors import similarity, unit_vectors
 
 Run = tuple[int, int]  # first unit, behind the last
 
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """Between how many tokens a segment should have.
+    """The minimum and maximum tokens of a segment.
 
     `most` is kept where units allow, `least` where neighbours do.
 
@@ -41,7 +48,7 @@ class SizeLimits:
 
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
-    """The runs between cuts. A cut at i stands in front of unit i. n = 0 gives none."""
+    """Return the runs between cuts. A cut at i is before unit i. n = 0 gives none."""
     return [(first, last) for first, last in pairwise([0, *cuts, n]) if first < last]
 
 
@@ -152,6 +159,109 @@ def split_once(
 
 
 def _totals(sizes: Sequence[int]) -> Callable[[Run], int]:
-    """A function that gives the tokens of a run in constant time."""
+    """Return a function that gives the tokens of a run in constant time."""
     sums = [0, *accumulate(sizes)]
     return lambda run: sums[run[1]] - sums[run[0]]
+
+
+# -- a number for every unit, and a threshold
+
+
+BoolArray = NDArray[np.bool_]
+RunMean = Callable[[Run], float]
+EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above them
+
+
+def similarity_to_own(sentences: ArrayLike, picked: Sequence[int]) -> FloatArray:
+    """Cosine of each sentence with the mean of the picked ones.
+
+    A picked one is compared with the mean of the *other* picked ones, so that a sentence in the
+    summary does not match itself. A single picked sentence gets the mean of the others' values, and
+    1 if it is the only sentence. Nothing picked gives zeros.
+    """
+    vectors = unit_vectors(sentences)
+    if not len(picked):
+        return np.zeros(len(vectors))
+    total = vectors[list(picked)].sum(axis=0)
+    values = similarity(vectors, total[None, :])
+    if len(picked) == 1:
+        others = np.delete(values, picked[0])
+        values[picked[0]] = float(others.mean()) if len(others) else 1.0
+        return values
+    for i in picked:
+        values[i] = similarity(vectors[i][None, :], (total - vectors[i])[None, :])[0]
+    return values
+
+
+def check_threshold(threshold: object, spread: object) -> None:
+    """Raise InvalidParameter unless they are what `threshold_of` takes."""
+    is_number = _is_number(threshold)
+    # NaN, which is not equal to itself, is no threshold.
+    if threshold not in ("mean", "median") and not (
+        is_number and threshold == threshold
+    ):
+        raise InvalidParameter(
+            f"threshold must be 'mean', 'median' or a number; got {threshold!r}."
+        )
+    if not _is_number(spread) or not np.isfinite(spread):
+        raise InvalidParameter(f"threshold_sd must be a finite number; got {spread!r}.")
+    if is_number and spread:
+        raise InvalidParameter(
+            f"threshold_sd must be 0 when threshold is a number; got {spread!r} and {threshold!r}."
+        )
+
+
+def threshold_of(
+    values: FloatArray, threshold: str | float, spread: float = 0.0
+) -> float:
+    """The number that values are compared with. It is `threshold` itself, or the "mean" or "median"
+    of the values plus `spread` times their population standard deviation."""
+    if not isinstance(threshold, str):
+        return float(threshold)
+    middle = np.mean(values) if threshold == "mean" else np.median(values)
+    return float(middle + spread * values.std())
+
+
+def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolArray:
+    """Return which values are at or above the threshold (within 1e-9).
+
+    With a `margin` the label changes only when a value passes the threshold by it (hysteresis): a
+    run of high values ends below `threshold - margin` and the next begins at `threshold + margin`.
+    The first label is that of the threshold itself.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    above = series >= threshold - EPSILON
+    if not margin:
+        return above
+    high = series >= threshold + margin - EPSILON
+    low = series < threshold - margin - EPSILON
+    for i in range(1, len(series)):
+        # Between the two the label stays what it was.
+        above[i] = high[i] or (above[i - 1] and not low[i])
+    return above
+
+
+def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
+    """A function from a run to its weighted mean, in constant time.
+
+    A weight below 1 counts as 1.
+    """
+    positive = np.maximum(1, np.asarray(weights, dtype=np.float64))
+    weighted = np.asarray(values, dtype=np.float64) * positive
+    totals = np.concatenate(([0.0], np.cumsum(positive)))
+    sums = np.concatenate(([0.0], np.cumsum(weighted)))
+
+    def mean(run: Run) -> float:
+        first, last = run
+        return float((sums[last] - sums[first]) / (totals[last] - totals[first]))
+
+    return mean
+
+
+def changes(flags: BoolArray) -> list[int]:
+    """Return the positions whose flag differs from the one before."""
+    return [int(i) + 1 for i in np.flatnonzero(flags[1:] != flags[:-1])]
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

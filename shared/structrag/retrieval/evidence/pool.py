@@ -1,4 +1,5 @@
-"""The pieces that a question is asked of, as one pool of atoms, and what scores need of it."""
+"""The pieces that are searched for a question, as one pool of atoms with everything that scores
+need."""
 
 from __future__ import annotations
 
@@ -12,15 +13,15 @@ from numpy.typing import NDArray
 
 from structrag._locks import cached_property
 from structrag.index.entries import StoredRow
-from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, documents_of
-from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
-from structrag.retrieval.evidence.record import (
-    Record,
+from structrag.retrieval.evidence.atom_arrays import (
+    AtomArrays,
     number_runs,
     section_starts,
     unpack,
     vectors_of,
 )
+from structrag.retrieval.evidence.pieces import TOKENS, StoredDocument, documents_of
+from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     SUM_WIDTHS,
@@ -38,7 +39,7 @@ from structrag.text.arrays import (
     running_totals,
 )
 
-# Reader tokens between runs, so that no window holds two.
+# Reader tokens between runs, so that no window spans two.
 _APART = 10 * MAX_WIDTHS[-1]
 _NO_MATCH = -1.0  # the least cosine, for atoms without a token
 
@@ -73,18 +74,18 @@ class Pool:
             places = np.concatenate(of_rows)
             sums, lengths = (fitted[name][places] for name in ("sums", "lengths"))
             atoms = replace(atoms, sums=sums, lengths=lengths)
-        self.atoms: Record = atoms
+        self.atoms: AtomArrays = atoms
         chunks = [stored.row.chunk for stored in pieces.values()]
         by_id = documents_of(chunks)
         numbers = {doc_id: number for number, doc_id in enumerate(by_id)}
         begins = np.diff([numbers[chunk.doc_id] for chunk in chunks], prepend=-1) != 0
         begins |= np.diff(rows, prepend=rows[0]) > 1
-        # Of each run.
+        # By run.
         self.documents: list[StoredDocument] = [
             by_id[chunk.doc_id] for chunk in compress(chunks, begins)
         ]
         self.is_all = is_all
-        # Of the pieces that may be found, by view.
+        # The texts of the candidate pieces, by view.
         self.texts = [pieces[row].row.texts for row in rows if row in found]
         # The first atom of each piece and of each run, with the end of the last.
         self.piece_firsts: IntArray = running_totals(sizes)
@@ -103,7 +104,7 @@ class Pool:
         self.sections: IntArray = number_runs(atoms.sections, self.firsts[:-1])
 
     def token_frequencies(self, ids: Iterable[int]) -> list[int]:
-        """How many of the pieces that may be found hold each of some tokens."""
+        """Count the candidate pieces that contain each of some tokens."""
         held = [set((of_piece.get(TOKENS) or "").split()) for of_piece in self.texts]
         return [sum(str(number) in of_piece for of_piece in held) for number in ids]
 
@@ -133,8 +134,8 @@ class Pool:
     # -- vectors
 
     def cosines(self, vector: Array) -> list[FloatArray]:
-        """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
-        Zeros where there are no vectors."""
+        """Return the cosines of a vector with the windows' sums of vectors: one array for each of
+        `summed`. Zeros if there are no vectors."""
         if self.atoms.sums.shape[1] != len(vector):
             return [np.zeros(len(self)) for _ in self.summed]
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
@@ -186,7 +187,7 @@ class Pool:
         return np.repeat(np.arange(len(self)), self.atoms.stem_sizes)
 
     def stem_counts(self, key: np.uint64) -> Int32Array:
-        """How often each atom holds a stem."""
+        """Count a stem in each atom."""
         held = np.flatnonzero(self.atoms.stem_keys == key)
         of_atoms = np.zeros(len(self), dtype=np.int32)
         of_atoms[self._stem_atoms[held]] = self.atoms.stem_counts[held]
@@ -194,7 +195,7 @@ class Pool:
 
     @cached_property
     def stem_lengths(self) -> list[FloatArray]:
-        """Stems in each atom's window, for each of `summed`, as far as it is there."""
+        """The stems in each atom's window, for each of `summed`, as far as the window was read."""
         lengths = self.atoms.stem_lengths.astype(np.float64)
         return [window_sums(lengths, of) for of in self.summed]
 
@@ -207,11 +208,11 @@ class Pool:
 
     @cached_property
     def _titled_atoms(self) -> IntArray:
-        """Of each run of atoms of one section in a piece, its number at each atom."""
+        """For each atom, the number of its run of atoms of one section in a piece."""
         return number_runs(self.sections, self.piece_firsts[:-1])
 
     def titled(self, key: np.uint64) -> BoolArray:
-        """Which atoms have a stem in the titles above them."""
+        """Return which atoms have a stem in the titles above them."""
         sizes = self.atoms.title_sizes
         has = np.zeros(len(sizes), dtype=bool)
         held = np.flatnonzero(self.atoms.title_keys == key)

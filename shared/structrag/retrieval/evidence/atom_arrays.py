@@ -1,8 +1,11 @@
-"""What is kept to find evidence in a document. Plain arrays, made by pure functions, cut into
-pieces and packed as bytes. A piece is what an encoder reads at once: a row of the store."""
+"""The atoms of documents as plain arrays, cut into pieces and packed as bytes.
+
+A piece is the text that an encoder reads at once, and a row of the store.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
@@ -17,13 +20,13 @@ from structrag.model_calls.requests import TokenVectors
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
+from structrag.retrieval.evidence.atoms import find_atoms
 from structrag.retrieval.evidence.quantised import (
     Quantiser,
     byte_rows,
     quantise,
     unit_rows,
 )
-from structrag.retrieval.evidence.units import Units, find_units
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
     Windows,
@@ -41,7 +44,7 @@ from structrag.text.arrays import (
 from structrag.text.terms import Keys, StemCounts, count_stems
 
 PIECE = 200  # estimated tokens that the encoder is given at once
-FORMAT = 1  # of packed records
+FORMAT = 1  # of packed atoms
 BLOBS = ("light", "codes")  # of a row
 
 EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
@@ -49,11 +52,30 @@ Packed = Sequence[bytes | NDArray[np.uint8]]  # the blobs of a piece
 
 
 @dataclass(frozen=True, slots=True)
-class Record(Units):
-    """The arrays of some atoms: of a document, of a piece, or of several pieces.
+class AtomArrays:
+    """The atoms of a document, of a piece, or of several pieces, in reading order.
 
     Without an encoder of tokens there are no rows of tokens, and without any encoder no vectors.
+
+    Example:
+        >>> from structrag import parse, read_text
+        >>> document = read_text("# Pumps\\n\\nThey move water. They leak.")
+        >>> atoms = read_atoms(parse(document), ReadOptions())
+        >>> texts_of_atoms(document.text, atoms)
+        ['# Pumps\\n', '\\nThey move water. ', 'They leak.']
+        >>> atoms.blocks.tolist(), atoms.sections.tolist()
+        ([0, 1, 1], [1, 1, 1])
     """
+
+    # by atom, in characters
+    starts: Int32Array
+    ends: Int32Array
+    # by atom: tokens of the reader (at least 1), the number of its block (from 0, without gaps; a
+    # heading is its own), the ordinal of its section, tokens of its whole block
+    tokens: Int32Array
+    blocks: Int32Array
+    sections: Int32Array
+    block_tokens: Int32Array
 
     # by atom: its stems, repeats counted, and those in its windows as the document has them
     stem_lengths: Int32Array
@@ -74,8 +96,16 @@ class Record(Units):
     token_scales: Array
     token_rows: NDArray[np.uint8]
 
+    def __len__(self) -> int:
+        """The number of atoms."""
+        return len(self.starts)
 
-_FIELDS = tuple(field.name for field in fields(Record))
+    def span(self, first: int, stop: int) -> tuple[int, int]:
+        """The characters from the start of atom `first` to the end of atom `stop - 1`."""
+        return int(self.starts[first]), int(self.ends[stop - 1])
+
+
+_FIELDS = tuple(field.name for field in fields(AtomArrays))
 _BY_ATOM = _FIELDS[: _FIELDS.index("stem_keys")]
 _TYPES: Mapping[str, Any] = {
     "stem_keys": np.uint64,
@@ -86,29 +116,31 @@ _TYPES: Mapping[str, Any] = {
     "token_rows": np.uint8,
 }
 _CODES = ("token_scales", "token_rows")
-# Of each blob.
+# The arrays of each blob.
 _NAMES = tuple(name for name in _FIELDS if name not in _CODES), _CODES
 
 
-def read_units(outline: Outline, read_options: ReadOptions) -> Record:
-    """A document's record without any vectors."""
-    units = find_units(outline, read_options)
-    n_units, language = len(units), read_options.language
-    stems = count_stems(texts_of_atoms(outline.document.text, units), language=language)
+def read_atoms(outline: Outline, read_options: ReadOptions) -> AtomArrays:
+    """A document's atoms without any vectors."""
+    columns, language = find_atoms(outline, read_options), read_options.language
+    n_atoms = len(columns["starts"])
+    spans = zip(columns["starts"], columns["ends"], strict=True)
+    text = outline.document.text
+    stems = count_stems([text[start:end] for start, end in spans], language=language)
     # The title leads: of a page whose headings all have one level it says what the page is about.
     paths = [
         " ".join((outline.document.title, *section.path))
         for section in outline.sections
     ]
-    titles = _titles(units.sections, count_stems(paths, language=language))
-    return Record(
-        **{field.name: getattr(units, field.name) for field in fields(units)},
+    titles = _titles(columns["sections"], count_stems(paths, language=language))
+    return AtomArrays(
+        **columns,
         stem_lengths=stems.lengths,
-        window_stems=_window_stems(stems.lengths, units.tokens),
-        stem_sizes=np.bincount(stems.texts, minlength=n_units).astype(np.int32),
-        token_sizes=np.zeros(n_units, dtype=np.int32),
-        sums=np.zeros((n_units, 0), dtype=np.int8),
-        lengths=np.zeros((n_units, len(SUM_WIDTHS)), dtype=np.float32),
+        window_stems=_window_stems(stems.lengths, columns["tokens"]),
+        stem_sizes=np.bincount(stems.texts, minlength=n_atoms).astype(np.int32),
+        token_sizes=np.zeros(n_atoms, dtype=np.int32),
+        sums=np.zeros((n_atoms, 0), dtype=np.int8),
+        lengths=np.zeros((n_atoms, len(SUM_WIDTHS)), dtype=np.float32),
         stem_keys=stems.keys,
         stem_counts=stems.counts,
         title_sizes=titles[0],
@@ -165,13 +197,13 @@ def find_encoder_spans(document: Document, read_options: ReadOptions) -> Encoder
 
 
 def with_tokens(
-    record: Record,
+    atoms: AtomArrays,
     encoder_spans: EncoderSpans,
     tokens: Sequence[TokenVectors],
     quantiser: Quantiser,
     counted: Sequence[BoolArray] | None = None,
-) -> Record:
-    """The record with the token vectors of its pieces, and their sums.
+) -> AtomArrays:
+    """The atoms with the token vectors of its pieces, and their sums.
 
     `counted` says of each piece's tokens which are kept to be matched; None: all. The sums, by
     atom, are always those of all.
@@ -183,67 +215,67 @@ def with_tokens(
         ]
     )
     vectors = np.concatenate([of.vectors for of in tokens])
-    places = np.searchsorted(record.starts, offsets, "right") - 1
+    places = np.searchsorted(atoms.starts, offsets, "right") - 1
     # tokens of excluded sections and front matter belong to no atom
     inside = places >= 0
-    inside[inside] &= offsets[inside] < record.ends[places[inside]]
+    inside[inside] &= offsets[inside] < atoms.ends[places[inside]]
     matched = np.ones(len(inside), bool) if counted is None else np.concatenate(counted)
     matched = matched[inside]
     places, vectors = places[inside], vectors[inside]
     rows = quantise(vectors[matched], quantiser)
-    firsts = np.searchsorted(places, np.arange(len(record) + 1))
+    firsts = np.searchsorted(places, np.arange(len(atoms) + 1))
     filled = np.flatnonzero(np.diff(firsts))
-    sums = np.zeros((len(record), vectors.shape[1]))
+    sums = np.zeros((len(atoms), vectors.shape[1]))
     if len(filled):
         sums[filled] = np.add.reduceat(vectors, firsts[filled], axis=0)
-    sizes = np.bincount(places[matched], minlength=len(record))
+    sizes = np.bincount(places[matched], minlength=len(atoms))
     return replace(
-        with_sums(record, sums),
+        with_sums(atoms, sums),
         token_rows=rows.rows,
         token_scales=rows.scales,
         token_sizes=sizes.astype(np.int32),
     )
 
 
-def with_vectors_of_all(records: Sequence[Record], vectors: Array) -> list[Record]:
+def with_vectors_of_all(
+    by_document: Sequence[AtomArrays], vectors: Array
+) -> list[AtomArrays]:
     """Records with one vector an atom, weighted by its length. `vectors` has those of all, one
     behind the other."""
-    bounds = running_totals([*map(len, records)])
+    bounds = running_totals([*map(len, by_document)])
     weighted = unit_rows(vectors.astype(np.float64))
     return [
-        with_sums(
-            record, weighted[first : first + len(record)] * record.tokens[:, None]
-        )
-        if len(record)
-        else record
-        for record, first in zip(records, bounds, strict=False)
+        with_sums(atoms, weighted[first : first + len(atoms)] * atoms.tokens[:, None])
+        if len(atoms)
+        else atoms
+        for atoms, first in zip(by_document, bounds, strict=False)
     ]
 
 
-def with_sums(record: Record, sums: NDArray[Any]) -> Record:
-    """The record with these sums of vectors by atom, shape (atoms, d)."""
+def with_sums(atoms: AtomArrays, sums: NDArray[Any]) -> AtomArrays:
+    """The atoms with these sums of vectors by atom, shape (atoms, d)."""
     columns = [
-        np.linalg.norm(window_sums(sums, of), axis=1) for of in _windows(record.tokens)
+        np.linalg.norm(window_sums(sums, of), axis=1) for of in _windows(atoms.tokens)
     ]
     lengths = np.stack(columns, axis=1).astype(np.float32)
-    return replace(record, sums=byte_rows(sums), lengths=lengths)
+    return replace(atoms, sums=byte_rows(sums), lengths=lengths)
 
 
-def vectors_of(record: Record) -> Array:
+def vectors_of(atoms: AtomArrays) -> Array:
     """The sums of vectors by atom, shape (atoms, d)."""
-    sums = record.sums.astype(np.float32)
+    sums = atoms.sums.astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
     scales = np.divide(
-        record.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
+        atoms.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
     )
     vectors: Array = sums * scales[:, None]
     return vectors
 
 
-def texts_of_atoms(text: str, record: Record | Units) -> list[str]:
+def texts_of_atoms(text: str, atoms: AtomArrays) -> list[str]:
     """The texts of a document's atoms."""
     return [
-        text[start:end] for start, end in zip(record.starts, record.ends, strict=True)
+        text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)
     ]
 
 
@@ -251,18 +283,18 @@ def texts_of_atoms(text: str, record: Record | Units) -> list[str]:
 
 
 def cut_pieces(
-    record: Record, encoder_spans: EncoderSpans
-) -> Iterator[tuple[int, Record]]:
+    atoms: AtomArrays, encoder_spans: EncoderSpans
+) -> Iterator[tuple[int, AtomArrays]]:
     """The pieces of a document: which span of the encoder, and the atoms that begin in it. Spans
     without any are left out."""
-    firsts = np.searchsorted(record.starts, [start for start, _ in encoder_spans])
-    bounds = [*firsts.tolist(), len(record)]
+    firsts = np.searchsorted(atoms.starts, [start for start, _ in encoder_spans])
+    bounds = [*firsts.tolist(), len(atoms)]
     # Blanks before the first span belong to it.
     bounds[0] = 0
     stems, tokens, titles = map(
-        running_totals, (record.stem_sizes, record.token_sizes, record.title_sizes)
+        running_totals, (atoms.stem_sizes, atoms.token_sizes, atoms.title_sizes)
     )
-    run_of_atom = number_runs(record.sections)
+    run_of_atom = number_runs(atoms.sections)
     for number, (first, stop) in enumerate(pairwise(bounds)):
         if first == stop:
             continue
@@ -280,27 +312,27 @@ def cut_pieces(
         parts |= dict.fromkeys(_BY_ATOM, slice(first, stop))
         yield (
             number,
-            Record(
-                **{name: getattr(record, name)[part] for name, part in parts.items()}
+            AtomArrays(
+                **{name: getattr(atoms, name)[part] for name, part in parts.items()}
             ),
         )
 
 
-def part_of(record: Record, sizes: IntArray, first: int, stop: int) -> Record:
+def part_of(atoms: AtomArrays, sizes: IntArray, first: int, stop: int) -> AtomArrays:
     """Some atoms of pieces as a document of their own. `sizes` are the numbers of atoms of the
     pieces."""
     # A section that goes over several pieces has its titles in each; one is enough.
-    begins_section = np.diff(record.sections, prepend=-1) != 0
+    begins_section = np.diff(atoms.sections, prepend=-1) != 0
     begins_run = begins_section.copy()
     begins_run[running_totals(sizes)[:-1]] = True
     kept = begins_section[begins_run]
-    record = replace(
-        record,
-        title_sizes=record.title_sizes[kept],
-        title_keys=record.title_keys[np.repeat(kept, record.title_sizes)],
+    atoms = replace(
+        atoms,
+        title_sizes=atoms.title_sizes[kept],
+        title_keys=atoms.title_keys[np.repeat(kept, atoms.title_sizes)],
     )
-    cuts = [0, *record.span(first, stop)]
-    part = dict(cut_pieces(record, [(cut, cut) for cut in cuts]))[1]
+    cuts = [0, *atoms.span(first, stop)]
+    part = dict(cut_pieces(atoms, [(cut, cut) for cut in cuts]))[1]
     blocks = part.blocks - part.blocks[0]
     sums = np.bincount(blocks, part.tokens).astype(np.int32)
     part = replace(
@@ -311,17 +343,17 @@ def part_of(record: Record, sizes: IntArray, first: int, stop: int) -> Record:
     return with_sums(part, vectors_of(part))
 
 
-def pack(record: Record) -> Packed:
+def pack(atoms: AtomArrays) -> Packed:
     """The arrays as bytes: of each blob how many items each has, then these."""
     blobs = []
     for names in _NAMES:
-        arrays = [getattr(record, name) for name in names]
+        arrays = [getattr(atoms, name) for name in names]
         head = np.array([FORMAT, *(array.size for array in arrays)], dtype=np.int32)
         blobs.append(b"".join([head.tobytes(), *(array.tobytes() for array in arrays)]))
     return blobs
 
 
-def unpack(pieces: Sequence[Packed]) -> tuple[Record, IntArray]:
+def unpack(pieces: Sequence[Packed]) -> tuple[AtomArrays, IntArray]:
     """The atoms of several pieces, one behind the other, and how many each has. At least one piece.
 
     Raises IndexDamaged for those of another release or of vectors of other dimensions.
@@ -356,7 +388,7 @@ def unpack(pieces: Sequence[Packed]) -> tuple[Record, IntArray]:
     rows["token_rows"] = sizes["token_scales"]
     for name, of_pieces in rows.items():
         columns[name] = _as_rows(columns[name], sizes[name], of_pieces)
-    return Record(**columns), sizes["starts"]
+    return AtomArrays(**columns), sizes["starts"]
 
 
 def _as_rows(values: NDArray[Any], sizes: IntArray, rows: IntArray) -> NDArray[Any]:
@@ -381,3 +413,24 @@ def _damaged() -> IndexDamaged:
         "The index has rows that this release cannot read: another release or another program has "
         "written them. Index the documents again."
     )
+
+
+_MARKED_LETTER = re.compile(r"(?<![\w+#.])[^\W\d_](\+\+?|#)(?![\w+#])")
+
+
+def is_word(text: str, spans: Int32Array) -> BoolArray:
+    """Return which tokens are not punctuation; all of them if all are punctuation.
+
+    Of "C++" and "C#" it is the signs that count, since the letter alone is another word.
+
+    Example:
+        >>> is_word("Pumps?", np.array([[0, 5], [5, 6]])).tolist()
+        [True, False]
+    """
+    counts = np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text))
+    for match in _MARKED_LETTER.finditer(text):
+        counts[match.start()] = False
+        counts[slice(*match.span(1))] = True
+    before = running_totals(counts)
+    words: BoolArray = before[spans[:, 1]] > before[spans[:, 0]]
+    return words if words.any() else np.ones(len(words), dtype=bool)
