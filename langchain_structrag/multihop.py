@@ -23,8 +23,8 @@ from langchain_structrag.conversion import digest, document_id, document_with
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import ENTITIES_KEY, with_facts
-from structrag.integrations.options import SelfAskOptions
 from structrag.integrations.retrievers import (
     HostRetriever,
     passage,

@@ -28,7 +28,10 @@ from langchain_structrag.conversion import (
     as_host,
     check_documents,
     document_with,
+    is_part_id,
     page_notes,
+    read_with_own_ids,
+    sources_in_parts,
 )
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
@@ -62,11 +65,6 @@ from structrag.integrations.metadata import (
     without_page_starts,
 )
 from structrag.integrations.offsets import trimmed
-from structrag.integrations.parts import (
-    is_part_id,
-    read_with_own_ids,
-    sources_in_parts,
-)
 from structrag.integrations.retrievers import (
     chosen_embedding,
     in_host_words,

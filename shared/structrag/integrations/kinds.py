@@ -1,22 +1,29 @@
-"""The retrievers of the adapters as data: what each is made of, and how its options are read."""
+"""The retrievers of the adapters as data: what each is made of, and how its options are read. The
+typed dicts are for type checkers; `RetrieverKind` reads from the core which options a class
+takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
-from structrag.index.index import Index
+from structrag.index.index import Index, IndexSettings
 from structrag.integrations.metadata import d3_notes, method_notes, score_notes
 from structrag.integrations.offsets import neighbours
 from structrag.integrations.segments import hit_segment_notes, with_segments
 from structrag.model_calls.settings import ASKING, arguments_of
+from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever
+from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.hiqa.retriever import HiQARetriever
+from structrag.retrieval.multihop.hops import SelfAskPrompts
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.text.tokens import TokenCounter
 
 
 def _left(index: Any, splitter: Any, preset: Any) -> Any:
@@ -140,3 +147,55 @@ D3 = RetrieverKind(
     renamed={"summariser": "llm"},
 )
 EVIDENCE = RetrieverKind(EvidenceRetriever, EvidenceRetriever, embedder="embedding")
+
+
+class CoreOptions(IndexSettings, total=False):
+    """Arguments of the core's retrievers and indexes, by their own names."""
+
+    llm: Any
+    # of how is searched
+    routes: Sequence[Any] | None
+    fusion: str | None
+    weights: Mapping[str, float] | None
+    order: str
+    pool: int | None
+    max_tokens: int | None
+    alpha: float | str | None
+    beta: float | str | None
+    keywords: Iterable[str] | int | None
+    detect_keywords: Any
+    diversify: str | None
+    view: str
+    lexical: Any
+    compare_rest: bool | None
+    router: str
+    strategy: str | None
+    routing: Routing | None
+    selection: Selection | None
+    evidence: Any
+    # of what is indexed
+    summariser: Any
+    summary_tokens: int | None
+    whole_tokens: int | None
+    section_tokens: int | None
+    paragraph_tokens: int | None
+    paragraph_summaries: bool
+    prompt: str | None
+    part_tokens: int
+    exclude_titles: Sequence[str]
+    plain_headings: bool
+    counter: TokenCounter
+    token_encoder: Any
+    context: str
+    read_options: ReadOptions | None
+    verify: bool
+
+
+class SelfAskOptions(TypedDict, total=False):
+    """Arguments of the core's `SelfAsk` but for its retriever and model."""
+
+    max_followups: int
+    min_followups: int
+    token_budget: int | None
+    evidence_tokens: int
+    prompts: SelfAskPrompts | None

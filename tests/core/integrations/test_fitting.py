@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from fixture_cases import examples
 
+from llama_index_structrag.parsing import Fitted, fitted_flow, hide_longest, split_flow
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.integrations.fitting import Fitted, fitted_flow, hide_longest, split_flow
 from structrag.model_calls.flow import drive
 from structrag.model_calls.requests import Embed
 from structrag.reading.files import read_text
