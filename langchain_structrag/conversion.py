@@ -23,7 +23,6 @@ from structrag.integrations.documents import (
 from structrag.integrations.metadata import (
     PAGE_LABEL_KEY,
     HitMetadata,
-    page_label,
     place_notes,
 )
 from structrag.integrations.naming import words_of
@@ -66,13 +65,11 @@ def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
     They come from the metadata of its document: `page` and `last_page`, counted from 0, and
     `page_label`, counted from 1; `place`, such as "slide 4". {} where nobody knows.
     """
+    notes = place_notes(meta, chunk)
     pages = pages_between(meta, chunk.start, chunk.end)
-    places = place_notes(meta, chunk)
     if pages is None:
-        return places
-    first, last = pages
-    values = (first - 1, last - 1, page_label(meta, chunk))
-    return {**dict(zip(PAGE_NOTES, values, strict=True)), **places}
+        return notes
+    return {"page": pages[0] - 1, "last_page": pages[1] - 1, **notes}
 
 
 def document_with(text: str, metadata: HitMetadata, id: str | None) -> Document:

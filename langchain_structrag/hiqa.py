@@ -7,7 +7,7 @@ import os
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
@@ -26,10 +26,9 @@ from langchain_structrag.options import (
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.integrations.images import PROMPT, open_image
-from structrag.integrations.segments import segment_notes
+from structrag.integrations.metadata import HIQA_KEYS
 from structrag.integrations.splitters import UNLIMITED, take_settings
 from structrag.model_calls.answer_parsing.thoughts import without_thoughts
-from structrag.records import Chunk
 from structrag.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -75,6 +74,8 @@ class HiQATransformer(StructureSplitter):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    KEYS: ClassVar[Mapping[str, str]] = HIQA_KEYS
+
     def __init__(
         self,
         *,
@@ -116,12 +117,6 @@ class HiQATransformer(StructureSplitter):
 
     def _has_index_text(self) -> bool:
         return self._add_context
-
-    def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        return {
-            **super()._notes(chunk),
-            **segment_notes(chunk, lists=self._metadata_lists),
-        }
 
 
 @dataclass(frozen=True)

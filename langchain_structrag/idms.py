@@ -33,9 +33,13 @@ from structrag.integrations.enriching import (
     HostChunk,
     checked_enricher,
     enriched_flow,
-    enrichment_notes,
 )
-from structrag.integrations.metadata import IDMS_KEYS, SEGMENT_TEXT_KEY
+from structrag.integrations.metadata import (
+    ENRICHMENT_KEYS,
+    IDMS_KEYS,
+    SEGMENT_TEXT_KEY,
+    chunk_notes,
+)
 from structrag.integrations.offsets import trusted_start
 from structrag.integrations.splitters import (
     UNLIMITED,
@@ -282,6 +286,6 @@ def _enriched(document: Document, chunk: Chunk) -> Document:
     metadata = {
         **deepcopy(document.metadata),
         SEGMENT_TEXT_KEY: document.page_content,
-        **enrichment_notes(chunk),
+        **chunk_notes(chunk, ENRICHMENT_KEYS),
     }
     return Document(page_content=chunk.index_text, metadata=metadata, id=document.id)

@@ -60,8 +60,6 @@ from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
     HitMetadata,
     heading_notes,
-    oversize_notes,
-    source_notes,
     without_page_starts,
 )
 from structrag.integrations.offsets import trimmed
@@ -284,8 +282,6 @@ class IndexRetriever(KnownFields, ToolRetriever):
         facts = {
             "score": float(hit.score),
             "rank": hit.rank,
-            **oversize_notes(chunk),
-            **source_notes(chunk),
             "previous_id": before.id if before else "",
             "next_id": after.id if after else "",
             **self.KIND.notes(hit, lists=self.metadata_lists),

@@ -20,7 +20,7 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.integrations.images import PROMPT, open_image
-from structrag.integrations.segments import segment_notes
+from structrag.integrations.metadata import HIQA_KEYS
 from structrag.integrations.splitters import UNLIMITED
 from structrag.model_calls.answer_parsing.thoughts import without_thoughts
 from structrag.records import Chunk
@@ -57,6 +57,7 @@ class HiQANodeParser(_Fields):
     """
 
     CORE: ClassVar[Any] = HiQASplitter
+    KEYS: ClassVar[Mapping[str, str]] = HIQA_KEYS
 
     chunk_size: int = Field(
         default=512,
@@ -94,9 +95,6 @@ class HiQANodeParser(_Fields):
             show_index_text(node, chunk)
         else:
             show_text(node)
-
-    def notes(self, chunk: Chunk) -> dict[str, Any]:
-        return segment_notes(chunk, lists=self.metadata_lists)
 
 
 @dataclass(frozen=True)

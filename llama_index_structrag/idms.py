@@ -36,9 +36,13 @@ from structrag.integrations.enriching import (
     HostChunk,
     checked_enricher,
     enriched_flow,
-    enrichment_notes,
 )
-from structrag.integrations.metadata import CONTEXT_KEY, IDMS_KEYS
+from structrag.integrations.metadata import (
+    CONTEXT_KEY,
+    ENRICHMENT_KEYS,
+    IDMS_KEYS,
+    chunk_notes,
+)
 from structrag.integrations.offsets import trusted_start
 from structrag.integrations.splitters import (
     UNLIMITED,
@@ -272,7 +276,7 @@ def _enriched(node: BaseNode, chunk: Chunk) -> BaseNode:
     if not isinstance(node, TextNode) or not node.text.strip():
         return node
     copy: TextNode = node.model_copy(deep=True)
-    copy.metadata.update(enrichment_notes(chunk))
+    copy.metadata.update(chunk_notes(chunk, ENRICHMENT_KEYS))
     if chunk.context:
         copy.metadata[CONTEXT_KEY] = chunk.context
     if chunk.extras["action"] == "reduced":

@@ -43,7 +43,7 @@ from llama_index_structrag.settings import (
 from structrag.chunks.model_splitter import answered, groups_of
 from structrag.errors import check_arguments, check_choice
 from structrag.integrations.documents import stable_uuid
-from structrag.integrations.metadata import CONTEXT_KEY, is_oversize
+from structrag.integrations.metadata import CONTEXT_KEY, chunk_notes, is_oversize
 from structrag.integrations.offsets import original_span, trimmed, trusted_start
 from structrag.integrations.origins import parent_of, under_titles
 from structrag.integrations.retrievers import with_one_embedder
@@ -230,6 +230,8 @@ class StructureNodeParser(NodeParser):
     )
 
     CORE: ClassVar[Any]  # the core's splitter
+    # A chunk's extras -> keys of a node's metadata, as in `chunk_notes`.
+    KEYS: ClassVar[Mapping[str, str]] = {}
 
     chunk_size: int = Field(
         default=1024,
@@ -456,17 +458,13 @@ class StructureNodeParser(NodeParser):
         if shows_metadata:
             for part in fitted:
                 oversize = {"oversize": part.size > self.chunk_size}
-                part.node.metadata.update({**self.notes(part.chunk), **oversize})
+                notes = chunk_notes(part.chunk, self.KEYS, lists=self.metadata_lists)
+                part.node.metadata.update({**notes, **oversize})
                 hide_structure(part.node)
         return [part.node for part in fitted]
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
         """Set what models see of a chunk besides text and context; nothing by default."""
-
-    def notes(self, chunk: Chunk) -> dict[str, Any]:
-        """The metadata of a node about its chunk, besides its position. Models do not see these
-        keys."""
-        return {}
 
     def __getstate__(self) -> dict[Any, Any]:
         """The state for pickle. Unlike the base class it never drops a setting, nor touches this
