@@ -9,8 +9,6 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_text_splitters import TextSplitter
 
 from langchain_structrag import HiQATransformer
-from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.reading.files import read_text
 
 TEXT = (
     "# LM358\n\nA dual amplifier.\n\n## Limits\n\nThese must not be passed.\n\nTable 1: Ratings\n\n"
@@ -64,25 +62,6 @@ def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
     assert PARENT.metadata["tags"] == ["x"]
 
 
-def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -> None:
-    segments = HiQATransformer(add_context=True).split_documents([PARENT])
-    core = HiQASplitter().split(read_text(TEXT, meta={"source": "lm358.md"}))
-    for segment, chunk in zip(segments, core, strict=True):
-        if chunk.kind != "text":
-            assert segment.page_content == chunk.index_text
-        assert segment.page_content.startswith(
-            f"{chunk.context}\n" if chunk.context else ""
-        )
-        assert (
-            segment.metadata["segment_text"]
-            == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
-        )
-    table = by_kind(segments)["table"]
-    assert table.page_content.startswith("LM358 > Limits\n")
-    assert "Supply voltage" in table.page_content and "32 V" not in table.page_content
-    assert "32 V" in table.metadata["segment_text"]
-
-
 async def test_other_ways_in_and_out() -> None:
     transformer = HiQATransformer(chunk_size=40)
     segments = transformer.split_documents([PARENT])
@@ -96,17 +75,3 @@ async def test_other_ways_in_and_out() -> None:
     assert contents and max(map(in_tokens._length_function, contents)) <= 30
     assert transformer.transform_documents([]) == []
     assert transformer.create_documents(["", " \n"]) == []
-
-
-def test_presets() -> None:
-    long = "# T\n\n" + "One sentence of some words. " * 3000
-    assert len(HiQATransformer.paper().split_text(long)) == 1
-    assert (
-        1
-        < len(HiQATransformer.code().split_text(long))
-        < len(HiQATransformer().split_text(long))
-    )
-    section = HiQATransformer(metadata="section", add_context=True).split_documents(
-        [PARENT]
-    )
-    assert by_kind(section)["table"].page_content.startswith("Limits\n")

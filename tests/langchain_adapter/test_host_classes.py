@@ -6,7 +6,6 @@ import asyncio
 import copy
 import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -226,18 +225,3 @@ def test_a_chat_with_history_is_answered_from_what_ours_finds(retriever: Any) ->
     assert ANSWER in result["answer"]
     assert len(result["context"]) == 1
     assert asyncio.run(chain.ainvoke(asked))["answer"] == result["answer"]
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_a_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
-    made = retriever.from_documents(DOCUMENTS, "lsa")
-    unsaved = pickle.loads(pickle.dumps(made))
-    assert unsaved.invoke(QUESTION) == made.invoke(QUESTION)
-    unsaved.delete(unsaved.index.document_ids[0])
-    assert len(made.index.document_ids) == len(unsaved.index.document_ids) + 1
-    unsaved.save(tmp_path / "rest")
-    made.save(tmp_path / "index")
-    around = TwoHopRetriever(retriever=made)
-    for one in (made, around, retriever.load(tmp_path / "index", "lsa")):
-        again = pickle.loads(pickle.dumps(one))
-        assert again.invoke(QUESTION) == one.invoke(QUESTION)

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.document_loaders import Blob
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
-from pdf_making import made, manual, pictured
+from pdf_making import made, manual
 
 from langchain_structrag import (
     ContentAwareTextSplitter,
@@ -31,27 +31,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tap.html").write_text(PAGE)
     (tmp_path / "other.dat").write_text("a,b")
     return tmp_path
-
-
-def test_headings_reach_the_chunks(folder: Path) -> None:
-    with pytest.warns(UserWarning, match=r"1 left out\. other\.dat"):
-        documents = StructragLoader(folder).load()
-    assert [Path(document.metadata["source"]).name for document in documents] == [
-        "pump.md",
-        "tap.html",
-    ]
-    chunks = ContentAwareTextSplitter().split_documents(documents)
-    paths = [chunk.metadata["heading_path"] for chunk in chunks]
-    assert any("Cleaning" in path for path in paths) and any(
-        "Seal" in path for path in paths
-    )
-
-
-async def test_it_loads_lazily_and_asynchronously(folder: Path) -> None:
-    loader = StructragLoader([folder / "pump.md", folder / "tap.html"])
-    assert next(loader.lazy_load()).page_content == MANUAL
-    assert [document async for document in loader.alazy_load()] == loader.load()
-    assert await loader.aload() == loader.load()
 
 
 def test_the_parser_reads_blobs(folder: Path) -> None:
@@ -133,13 +112,3 @@ def test_a_formatter_that_keeps_the_text_keeps_its_pages(manual_pdf: Path) -> No
         ]
     )
     assert other.page_content != "a\n\nb c" and "page_starts" not in other.metadata
-
-
-def test_the_pictures_of_a_pdf_become_files_when_asked(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2")
-    file = tmp_path / "pump.pdf"
-    file.write_bytes(made(pictured))
-    pictures = tmp_path / "pictures"
-    (document,) = StructragLoader(file, images_to=pictures).load()
-    (picture,) = pictures.iterdir()
-    assert f"]({picture})" in document.page_content

@@ -22,7 +22,6 @@ from langchain_structrag import (
     TwoHopRetriever,
 )
 from structrag.errors import InvalidParameter
-from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
 
 TEXTS = {
     "x100": "# X100\n\nThe X100 is made by Acme.\n",
@@ -77,33 +76,6 @@ RETRIEVERS: dict[str, Callable[[], BaseRetriever]] = {
 }
 
 
-@pytest.mark.parametrize("kind", list(RETRIEVERS))
-async def test_two_hops_over_any_retriever(kind: str) -> None:
-    chain = SelfAsk(RETRIEVERS[kind](), MODEL)
-    result = chain.invoke(QUESTION)
-    assert (result["question"], result["answer"], result["stopped"]) == (
-        QUESTION,
-        "Jane Doe",
-        "final_answer",
-    )
-    assert [(hop["follow_up"], hop["answer"]) for hop in result["trace"]] == [
-        ("Who makes the X100?", "Acme"),
-        ("Who founded Acme?", "Jane Doe"),
-    ]
-    sources = {d.metadata["source"] for d in result["evidence"]}
-    assert {"x100.md", "acme.md"} <= sources
-    assert all(type(d) is Document for hop in result["trace"] for d in hop["evidence"])
-    assert (
-        result["cost"]["ask"]["calls"],
-        result["cost"]["answer"]["calls"],
-        result["failures"],
-    ) == (3, 2, 0)
-    assert result["trace"][0]["cost"]["prompt_tokens"] > 0
-    assert await chain.ainvoke(QUESTION) == result
-    if kind == "other":
-        assert result["trace"][0]["evidence"] == Words().invoke("Who makes the X100?")
-
-
 async def test_batches_dicts_chains_and_conditions() -> None:
     chain = SelfAsk(RETRIEVERS["multiview"](), MODEL)
     expected = chain.invoke(QUESTION)
@@ -123,25 +95,6 @@ async def test_batches_dicts_chains_and_conditions() -> None:
     assert {d.metadata["doc_id"] for d in nothing["evidence"]} == {"zeta.md"}
     with pytest.raises(InvalidParameter, match="where"):
         SelfAsk(Words(), MODEL).invoke(QUESTION, where={"doc_id": "zeta.md"})
-
-
-def test_it_is_the_core_self_ask() -> None:
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, k=2)
-    settings: dict[str, Any] = {"max_followups": 1, "evidence_tokens": 50}
-    core = CoreSelfAsk(retriever._core(), two_hops, **settings).answer(QUESTION)
-    result = SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)
-    assert (
-        (result["answer"], result["stopped"])
-        == (core.answer, core.stopped)
-        == (core.answer, "max_followups")
-    )
-    assert [d.id for d in result["evidence"]] == [hit.chunk.id for hit in core.evidence]
-    retriever.k = 1
-    assert len(SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)["evidence"]) == 1
-    assert (
-        SelfAsk(retriever, MODEL, token_budget=0).invoke(QUESTION)["stopped"]
-        == "token_budget"
-    )
 
 
 @pytest.mark.parametrize("kind", ["d3", "other"])

@@ -14,7 +14,6 @@ from langchain_fakes import assert_exact, split
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
 
 from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
-from structrag.reading.files import read_text
 
 SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
 CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
@@ -138,18 +137,6 @@ def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
         assert chunk.page_content == span or chunk.page_content.endswith("\n" + span)
 
 
-def test_html_offsets_refer_to_the_visible_text() -> None:
-    html = (
-        "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p>"
-        "<h2>U</h2><p>x</p></body></html>"
-    )
-    chunks = split(html)
-    assert_exact(read_text(html).text, chunks)
-    assert chunks[0].page_content == "T\n\nPress Save to finish."
-    assert html[chunks[1].metadata["source_start"] :].startswith("U</h2>")
-    assert chunks[1].metadata["heading_path"] == "T > U"
-
-
 def test_source_suffix_tells_the_format() -> None:
     text = "# of items: 3\n\nbody text\n"
     as_text = ContentAwareTextSplitter(strip_whitespace=False).create_documents(
@@ -167,17 +154,3 @@ def test_source_suffix_tells_the_format() -> None:
         .page_content
         in rendered
     )
-
-
-@pytest.mark.parametrize(
-    "splitter_class", [ContentAwareTextSplitter, FixedTextSplitter]
-)
-def test_sentences_may_be_ones_own(splitter_class: Any) -> None:
-    def halves(text: str) -> list[tuple[int, int]]:
-        return [(0, len(text) // 2), (len(text) // 2, len(text))]
-
-    splitter = splitter_class(chunk_size=12, format="text", sentence_splitter=halves)
-    assert splitter.split_text("One two. Threefour five.") == [
-        "One two. Thr",
-        "eefour five.",
-    ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -343,15 +341,3 @@ def test_how_a_document_is_shown_holds_for_its_nodes(parser: Any) -> None:
         shown = node.get_content(metadata_mode=MetadataMode.LLM)
         assert embedded.startswith("<<author=A") and "secret" not in embedded
         assert shown.startswith("<<secret=s") and "author" not in shown
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_a_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
-    made = retriever.from_documents(documents(), embed_model="lsa")
-    unsaved = pickle.loads(pickle.dumps(made))
-    assert unsaved.retrieve(QUESTION) == made.retrieve(QUESTION)
-    made.save(tmp_path / "index")
-    loaded = retriever.load(tmp_path / "index", embed_model="lsa")
-    for one in (made, TwoHopRetriever(made), loaded):
-        again = pickle.loads(pickle.dumps(one))
-        assert again.retrieve(QUESTION) == one.retrieve(QUESTION)
