@@ -149,6 +149,7 @@ def test_places_of_chunks_move_along(framework: Any, add_context: bool) -> None:
     assert text[place] == text[short.start : short.end] == SEAL
 
 
+@pytest.mark.slow
 def test_the_model_inside_an_embedding_matches_tokens(framework: Any) -> None:
     from structrag.models.bundled import has_minilm, minilm
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_fakes import Scripted, facts
 
@@ -61,30 +60,3 @@ async def test_two_calls_and_their_cost() -> None:
     ] * 2
     assert [r.hits for r in await retriever.aresults([QUESTION])] == [result.hits]
     assert facts(retriever.documents(result)) == facts(retriever.invoke(QUESTION))
-
-
-async def test_the_calls_are_child_runs_and_failures_are_counted() -> None:
-    runs: dict[str, list[Any]] = {"retriever": [], "model": []}
-
-    class Recorder(BaseCallbackHandler):
-        def on_retriever_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
-            runs["retriever"].append(run_id)
-
-        def on_chat_model_start(
-            self, *args: Any, parent_run_id: Any = None, **kwargs: Any
-        ) -> None:
-            runs["model"].append(parent_run_id)
-
-    retriever = made(llm=MODEL)
-    retriever.invoke(QUESTION, config={"callbacks": [Recorder()]})
-    await retriever.ainvoke(QUESTION, config={"callbacks": [Recorder()]})
-    assert runs["model"] == [run for run in runs["retriever"] for _ in range(2)]
-
-    def fail(prompt: str) -> str:
-        raise RuntimeError("down")
-
-    down = made(llm=Scripted(script=fail), summariser=None)
-    result = down.result(QUESTION)
-    assert result.degraded == 2 and "The blue pump leaks least." in [
-        h.chunk.text.strip() for h in result.hits
-    ]

@@ -3,8 +3,6 @@ documents."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
@@ -80,19 +78,3 @@ async def test_async_is_native_and_equal() -> None:
         texts, [{"n": i} for i in range(3)]
     ) == alone.create_documents(texts, [{"n": i} for i in range(3)])
     assert await splitter.asplit_text(TEXT) == alone.split_text(TEXT)
-
-
-def test_without_models_in_tokens_and_as_published() -> None:
-    splitter = PICTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=60)
-    chunks = splitter.split_text(TEXT)
-    assert chunks and all(splitter._length_function(chunk) <= 60 for chunk in chunks)
-    published = PICTextSplitter.paper(strip_whitespace=False)
-    assert (
-        not published.indexing_core().context
-        and PICTextSplitter().indexing_core().context
-    )
-    assert "".join(published.split_text(TEXT)) == TEXT
-    flags = [
-        chunk.metadata["pic_relevant"] for chunk in published.create_documents([TEXT])
-    ]
-    assert all(a != b for a, b in pairwise(flags))

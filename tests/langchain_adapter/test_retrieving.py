@@ -60,27 +60,6 @@ CASES: dict[str, tuple[Any, Callable[[], dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
-def test_parts_of_one_source_come_in_batches_and_none_is_lost(case: str) -> None:
-    kind, options = CASES[case]
-    facts = {"source": "talk.vtt", "category": "NarrativeText"}
-    parts = [Document(f"Part {i} costs {i} euro.", metadata=facts) for i in range(7)]
-    retriever = kind.from_documents([], **options())
-    for some in (parts[:3], parts[3:6], parts[6:], parts[2:5]):
-        report = retriever.add_documents(some)
-    assert len(retriever.index.document_ids) == 7 and report.unchanged == 3
-    by_place = [
-        Document(part.page_content, metadata={**facts, "start_seconds": 30 * i})
-        for i, part in enumerate(parts)
-    ]
-    retriever = kind.from_documents([], **options())
-    for part in by_place:
-        retriever.add_documents([part])
-    changed = by_place[0].model_copy(update={"page_content": "It costs nothing."})
-    assert retriever.add_documents([changed]).replaced == 1
-    assert len(retriever.index.document_ids) == 7
-
-
-@pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
 async def test_texts_have_their_metadata(case: str) -> None:
     kind, options = CASES[case]
     texts, metadatas = list(TEXTS.values()), [{"n": 1}, {"n": 2}, {"n": 3}]
@@ -143,19 +122,3 @@ def test_fields_of_a_subclass_are_arguments_of_from_documents() -> None:
     assert Loud.from_documents(documents(), BagOfWords(), volume=2.0).volume == 2.0
     with pytest.raises(UnknownArgument, match="Did you mean 'volume'"):
         Loud.from_documents(documents(), BagOfWords(), volumes=2.0)
-
-
-@pytest.mark.parametrize("start", ["5", None, 0])
-def test_a_place_that_is_no_number_makes_no_chunk_of_a_document(start: Any) -> None:
-    document = Document("# Pump\n\nIt moves water.", metadata={"start_index": start})
-    assert MultiViewRetriever.from_documents([document], BagOfWords()).invoke("water")
-
-
-@pytest.mark.parametrize("as_list", [True, False])
-def test_documents_are_deleted_by_their_ids(as_list: bool) -> None:
-    document = Document("# Pump\n\n" + "It pumps. " * 500, id="pump")
-    retriever = MultiViewRetriever.from_documents([document])
-    wrong: Any = [document] if as_list else document
-    with pytest.raises(InvalidParameter, match="got Document") as told:
-        retriever.delete(wrong)
-    assert len(str(told.value)) < 200 and retriever.index.document_ids == ["pump"]

@@ -230,18 +230,6 @@ RETRIEVERS: dict[str, Any] = {
 }
 
 
-def test_the_nodes_are_those_of_the_retriever() -> None:
-    retriever = D3Retriever.from_documents(documents(), where={"doc_id": "films"})
-    engine = SelfAskQueryEngine.from_args(retriever, asker())
-    nodes = {node.node_id: node for node in engine.query(QUESTION).source_nodes}
-    assert {node.node.ref_doc_id for node in nodes.values()} == {"films"}
-    assert all(
-        FILMS[n.node.start_char_idx : n.node.end_char_idx] == n.node.text
-        for n in nodes.values()
-    )
-    assert engine.retrieve(QueryBundle(QUESTION)) == retriever.retrieve(QUESTION)
-
-
 def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     llm = asker()
