@@ -24,7 +24,7 @@ from structrag.errors import (
     StructragError,
     check_at_least,
 )
-from structrag.integrations.metadata import PLACE_KEY, page_label, place_notes
+from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, place_notes
 from structrag.reading.outline import Outline
 from structrag.records import Hit
 from structrag.text.tokens import count_tokens
@@ -233,6 +233,7 @@ class Library:
         if not self.kept.is_there(chunk.doc_id):
             raise _not_served(self._shown(chunk.doc_id))
         document = self.kept.index.store.document(chunk.doc_id)
+        notes = place_notes(document.meta, chunk)
         return FoundPassage(
             document=self._shown(chunk.doc_id),
             title=document.title,
@@ -240,8 +241,8 @@ class Library:
             section=int(chunk.section_id.rpartition("#")[2]),
             start=chunk.start,
             end=chunk.end,
-            pages=page_label(document.meta, chunk),
-            place=place_notes(document.meta, chunk).get(PLACE_KEY, ""),
+            pages=notes.get(PAGE_LABEL_KEY, ""),
+            place=notes.get(PLACE_KEY, ""),
             context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),
