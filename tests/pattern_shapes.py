@@ -63,6 +63,7 @@ BOUNDED = {
     "structrag.reading.markup.code._FUNCTION": "is matched with the names of a grammar",
     "structrag.reading.markup.code._NESTING": "is matched with the names of a grammar",
     "structrag.reading.markup.code._SEQUENCE": "is matched with the names of a grammar",
+    "structrag.reading.office.xlsx._NOT_CODES": "is applied to 255 characters of a format",
     "structrag.text.sentences._ENDING": "is searched in 32 characters",
     "structrag.reading.markup.code._LEADING": "is matched with the names of a grammar",
     "structrag.reading.plain_titles._TITLE_END": "is searched in the 200 characters of a title",
