@@ -2,18 +2,23 @@
 
 A pattern takes long where it repeats something without an end and then fails: at each of many
 places it starts, goes on to the end of the text, and comes back. So each endless repetition of a
-pattern gives a text: what leads to it, what it repeats again and again, and an end that fits
-nothing.
+pattern gives texts: what leads to it, what it repeats again and again, and an end that fits
+nothing. What a whole pattern needs but for its end gives others.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import pkgutil
 import re
 import warnings
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,19 +33,16 @@ except ImportError:
     import sre_constants as codes
     import sre_parse as parser
 
+PACKAGES = ("structrag", "langchain_structrag", "llama_index_structrag")
 METHODS = (
-    "match",
-    "fullmatch",
-    "search",
-    "finditer",
-    "findall",
-    "split",
-    "sub",
-    "subn",
+    *("match", "fullmatch", "search", "finditer", "findall"),
+    *("split", "sub", "subn"),
 )
 _CHARACTERS = "a1 \n-A.,:#[](){}<>|*_`\"'/\\&;!?=+~$%@^\té漢。\x00•«」"
 _MANY = 100  # repetitions that count as endless
-Pattern = re.Pattern[str] | regex.Pattern[str]
+# What is called of patterns only, not of strings too.
+_OF_PATTERNS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn"}
+Pattern = re.Pattern[Any] | regex.Pattern[Any]
 _KINDS = (re.Pattern, regex.Pattern)
 # What the parser of `re` does not know of `regex`, and a set of characters that it does.
 _PROPERTIES = {
@@ -54,43 +56,64 @@ _PROPERTIES = {
 }
 _PROPERTY = re.compile(r"\\p\{(\w+)(?:=\w+)?\}")
 
+# Patterns of texts whose length something else bounds, and what bounds it.
+BOUNDED = {
+    "structrag.reading.plain._SENTENCE": "is searched in 400 characters of a line",
+    "structrag.reading.files._CODE_NAMES": "is matched with the names of files",
+    "structrag.reading.markup.code._FUNCTION": "is matched with the names of a grammar",
+    "structrag.reading.markup.code._NESTING": "is matched with the names of a grammar",
+    "structrag.reading.markup.code._SEQUENCE": "is matched with the names of a grammar",
+    "structrag.reading.office.xlsx._NOT_CODES": "is applied to 255 characters of a format",
+    "structrag.text.sentences._ENDING": "is searched in 32 characters",
+    "structrag.reading.markup.code._LEADING": "is matched with the names of a grammar",
+    "structrag.reading.plain_titles._TITLE_END": "is searched in the 200 characters of a title",
+}
 
-def uses(package: ModuleType) -> dict[tuple[str, str], tuple[Pattern, set[str]]]:
-    """The patterns of a package's modules and the methods it calls of each, by module and name.
-    Patterns of text only; those in a table (a dictionary or a sequence) are searched."""
-    modules = [package]
-    for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not entry.name.endswith("__main__"):
-            modules.append(importlib.import_module(entry.name))
-    places: dict[int, tuple[str, str]] = {}
-    patterns: dict[tuple[str, str], tuple[Pattern, set[str]]] = {}
-    for module in modules:
+
+@cache
+def uses() -> dict[str, tuple[Pattern, set[str]]]:
+    """The patterns of the packages and the methods called of each, by module and name.
+
+    Those of a table (a mapping, a sequence, a class, a record) may be used by any method that
+    their module calls of what has no name of its own. One that a function compiles bears its name.
+    """
+    names: dict[int, str] = {}
+    patterns: dict[str, tuple[Pattern, set[str]]] = {}
+    calls = {module: list(_calls(module)) for module in _modules()}
+    for module in calls:
+        unnamed = {
+            method
+            for method, receiver, _ in calls[module]
+            if receiver is None and method in _OF_PATTERNS
+        }
         for name, value in vars(module).items():
             for number, pattern in enumerate(_patterns_in(value)):
-                label = f"{name}[{number}]" if pattern is not value else name
-                place = places.setdefault(id(pattern), (module.__name__, label))
-                methods = patterns.setdefault(place, (pattern, set()))[1]
-                if pattern is not value:
-                    methods.update(("match", "search"))
-    for module in modules:
-        for node in ast.walk(
-            ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-        ):
-            if isinstance(node, ast.Attribute) and node.attr in METHODS:
-                value = _value_of(node.value, module)
-                if isinstance(value, _KINDS) and id(value) in places:
-                    patterns[places[id(value)]][1].add(node.attr)
+                label = name if pattern is value else f"{name}[{number}]"
+                key = names.setdefault(id(pattern), f"{module.__name__}.{label}")
+                used = patterns.setdefault(key, (pattern, set()))[1]
+                used |= unnamed if pattern is not value else set()
+        for number, (pattern, method) in enumerate(_made_in_functions(module)):
+            used = unnamed if method == "compile" else {method}
+            patterns[f"{module.__name__}({number})"] = pattern, set(used)
+    for method, receiver, _ in (call for each in calls.values() for call in each):
+        if isinstance(receiver, _KINDS) and id(receiver) in names:
+            patterns[names[id(receiver)]][1].add(method)
     return patterns
 
 
 def application(pattern: Pattern, method: str) -> Callable[[str], object]:
     """The function of a text that applies a pattern by one of its methods."""
-    if method in ("sub", "subn"):
-        return lambda text: pattern.sub("", text)
-    if method == "finditer":
-        return lambda text: sum(1 for _ in pattern.finditer(text))
-    function: Callable[[str], object] = getattr(pattern, method)
-    return function
+    of_bytes = isinstance(pattern.pattern, bytes)
+
+    def apply(text: str) -> object:
+        value: Any = text.encode("latin-1", "replace") if of_bytes else text
+        if method in ("sub", "subn"):
+            return pattern.sub(value[:0], value)
+        if method == "finditer":
+            return sum(1 for _ in pattern.finditer(value))
+        return getattr(pattern, method)(value)
+
+    return apply
 
 
 def own_shapes(pattern: Pattern) -> Iterator[Shape]:
@@ -112,7 +135,57 @@ def own_shapes(pattern: Pattern) -> Iterator[Shape]:
             shapes["", before + piece, end] = Shape(before + piece, "", end)
             shapes["", piece, end] = Shape(piece, "", end)
             shapes["\n", piece + before, end] = Shape(piece + before, "\n", end)
+    for sample in islice(_samples(tree), 4):
+        for cut in {len(sample) - 1, len(sample)} - {-1, 0}:
+            shapes["", sample[:cut], ""] = Shape(sample[:cut])
     yield from shapes.values()
+
+
+def _modules() -> Iterator[ModuleType]:
+    for name in PACKAGES:
+        yield (package := importlib.import_module(name))
+        for entry in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not entry.name.endswith("__main__"):
+                yield importlib.import_module(entry.name)
+
+
+@cache
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+
+
+def _calls(module: ModuleType) -> Iterator[tuple[str, Any, ast.Call]]:
+    """The attributes of the names of a pattern's methods, and what each is an attribute of."""
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            yield node.attr, _value_of(node.value, module), node
+
+
+def _made_in_functions(module: ModuleType) -> Iterator[tuple[Pattern, str]]:
+    """The patterns that functions of a module compile, and the method that does. What only a run
+    knows is "a"."""
+    known = ChainMap(vars(module), vars(builtins), defaultdict(lambda: "a"))
+    for function in ast.walk(_tree(module)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Call) or not isinstance(
+                node.func, ast.Attribute
+            ):
+                continue
+            library = _value_of(node.func.value, module)
+            if library in (re, regex) and node.func.attr in (*METHODS, "compile"):
+                flags = [k.value for k in node.keywords if k.arg == "flags"]
+                if node.func.attr == "compile":
+                    flags += node.args[1:]
+                try:
+                    values = [
+                        eval(compile(ast.Expression(part), "", "eval"), {}, known)
+                        for part in (node.args[0], *flags)
+                    ]
+                except AttributeError:  # a pattern of another library
+                    continue
+                yield library.compile(*values), node.func.attr
 
 
 def _as_re(pattern: str) -> str:
@@ -133,16 +206,24 @@ def _as_re(pattern: str) -> str:
     return re.sub(r"\(\?<[=!](?:\\.|[^()\\])*\)", "", plain)
 
 
-def _patterns_in(value: Any) -> Iterator[Pattern]:
+def _patterns_in(value: Any, depth: int = 0) -> Iterator[Pattern]:
+    """A pattern, or those that a method, a table, a record or a class holds."""
+    value = getattr(value, "__self__", value)
     if isinstance(value, _KINDS):
-        if isinstance(value.pattern, str):
-            yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _patterns_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _patterns_in(item)
+        yield value
+    elif depth < 4:
+        if isinstance(value, dict):
+            inner: Any = value.values()
+        elif isinstance(value, list | tuple | set | frozenset):
+            inner = value
+        elif is_dataclass(value) and not isinstance(value, type):
+            inner = [getattr(value, field.name) for field in fields(value)]
+        elif isinstance(value, type) and value.__module__.startswith(PACKAGES):
+            inner = vars(value).values()
+        else:
+            inner = ()
+        for item in inner:
+            yield from _patterns_in(item, depth + 1)
 
 
 def _value_of(node: ast.expr, module: ModuleType) -> Any:

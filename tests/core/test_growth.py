@@ -1,105 +1,104 @@
-"""No pattern and no reader takes more than about linear time, whatever the text repeats.
+"""No pattern and no reader takes more than about linear time, or memory, whatever a text repeats.
 
 Patterns are found by themselves: a new one is timed from its first day on. One that is applied to
-short texts only may be listed in BOUNDED, with the reason. It takes minutes: STRUCTRAG_GROWTH=1
-runs it, as `.ci/run` does; STRUCTRAG_GROWTH=all tries every shape.
+short texts only may be listed in BOUNDED, with the reason. `make test` takes a sample of small
+sizes; STRUCTRAG_GROWTH=all tries every pattern and reader at large ones, which takes an hour.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+import tracemalloc
+from collections.abc import Callable, Iterable, Sequence
+from math import log
+from random import Random
+from typing import TypeVar
 
 import pytest
 import regex
-from growth import COMMON, LINEAR, PIECES, Shape, growth, shapes
-from pattern_shapes import application, own_shapes, uses
+from file_shapes import SHAPES, of_file, read_and_split
+from growth import COMMON, LINEAR, PIECES, Shape, growth, power, shapes
+from pattern_shapes import BOUNDED, application, own_shapes, uses
 from reader_functions import READERS
 
-import structrag
-
-if not os.environ.get("STRUCTRAG_GROWTH"):
-    pytest.skip("set STRUCTRAG_GROWTH=1 to time patterns", allow_module_level=True)
-# Patterns of texts whose length something else bounds, and what bounds it.
-BOUNDED = {
-    "structrag.reading.plain._SENTENCE": "is searched in 400 characters of a line",
-    "structrag.reading.markup.code._FUNCTION": "is matched with the names of a grammar",
-    "structrag.reading.markup.code._NESTING": "is matched with the names of a grammar",
-    "structrag.text.sentences._ENDING": "is searched in 32 characters",
-    "structrag.reading.plain_titles._TITLE_END": "is searched in the 200 characters of a title",
-}
-# Every pattern and reader over every shape takes long; `make torture` tries them at random.
-all_shapes = pytest.mark.skipif(
-    os.environ.get("STRUCTRAG_GROWTH") != "all",
-    reason="set STRUCTRAG_GROWTH=all to try all shapes",
+pytestmark = pytest.mark.slow
+T = TypeVar("T")
+ALL = os.environ.get("STRUCTRAG_GROWTH") == "all"
+# Of texts that have little to cut at.
+LONG = (
+    *(Shape("x"), Shape(" "), Shape("\n"), Shape("."), Shape("1"), Shape("漢")),
+    *(Shape("word "), Shape("a\n"), Shape("# a\n\n"), Shape("a\n\n")),
 )
-PATTERNS = {f"{module}.{name}": use for (module, name), use in uses(structrag).items()}
 
 
 def test_patterns_are_found() -> None:
-    assert len(PATTERNS) > 150
-    assert PATTERNS["structrag.reading.files._MARKDOWN_SIGN"][1] == {"search"}
-    assert isinstance(PATTERNS["structrag.text.extractive._QUANTITY"][0], regex.Pattern)
-    assert set(BOUNDED) <= set(PATTERNS)
+    names = set(uses())
+    assert len(names) > 400
+    assert uses()["structrag.reading.files._MARKDOWN_SIGN"][1] == {"search"}
+    assert isinstance(uses()["structrag.text.extractive._QUANTITY"][0], regex.Pattern)
+    assert isinstance(uses()["structrag.reading.office.rtf._TOKEN"][0].pattern, bytes)
+    assert "structrag.formatting.marks(0)" in names  # in a function
+    assert {"structrag.reading.markdown._CLOSERS[1]", *BOUNDED} <= names
 
 
-@pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(BOUNDED)))
-def test_a_pattern_is_linear_in_what_it_repeats_itself(name: str) -> None:
-    # What one of `regex` repeats is known about only.
-    of_regex = isinstance(PATTERNS[name][0], regex.Pattern)
-    check_pattern(name, 2_000, map(Shape, PIECES) if of_regex else [])
-
-
-@all_shapes
-@pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(BOUNDED)))
-def test_a_pattern_is_linear_in_anything(name: str) -> None:
-    check_pattern(name, 20_000, shapes())
+def test_no_pattern_takes_more_than_linear_time() -> None:
+    slow = {}
+    for name in sorted(set(uses()) - set(BOUNDED)):
+        pattern, methods = uses()[name]
+        texts = list(own_shapes(pattern))
+        # What one of `regex` repeats is known about only.
+        if ALL or isinstance(pattern, regex.Pattern):
+            texts += shapes() if ALL else map(Shape, PIECES)
+        for method in sorted(methods or {"finditer"}):
+            function, size = application(pattern, method), 2_000_000 if ALL else 16_000
+            if powers := too_slow(function, sample(texts, 12), size):
+                slow[f"{name}.{method}"] = powers
+    assert slow == {}
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_reader_is_linear(name: str) -> None:
-    assert too_slow(READERS[name], map(Shape, COMMON), 1_500) == []
+def test_a_reader_of_text_is_linear(name: str) -> None:
+    texts = [Shape(piece) for piece in (PIECES if ALL else COMMON)]
+    assert too_slow(READERS[name], sample(texts, 8), 1_000_000 if ALL else 4_000) == []
 
 
-@all_shapes
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_is_linear_in_any_shape(name: str) -> None:
-    assert too_slow(READERS[name], map(Shape, PIECES), 8_000) == []
+@pytest.mark.parametrize("suffix", SHAPES)
+def test_a_reader_of_files_is_linear(suffix: str) -> None:
+    slow = [
+        (shape, result)
+        for shape in sample(SHAPES[suffix], 4)
+        if (result := file_power(suffix, shape, 1_000_000 if ALL else 8_000)) > LINEAR
+    ]
+    assert slow == []
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("keywords", Shape("1,")),
-        ("formatter (string)", Shape("---\n")),
-        ("formatter (string)", Shape("a\n===\n")),
-        ("pic (markdown)", Shape("w ", "# ")),
-        ("pic (markdown)", Shape("{ #", "# a ")),
-        ("pic (markdown)", Shape("a\n", "", "===\n")),
-        ("content_aware, small (markdown)", Shape("a ", f"# {'w ' * 1000}\n\n")),
-    ],
-)
-def test_a_reader_is_linear_in_long_texts(name: str, shape: Shape) -> None:
-    assert growth(READERS[name], shape, 100_000) < LINEAR
+@pytest.mark.skipif(not ALL, reason="set STRUCTRAG_GROWTH=all to weigh every reader")
+@pytest.mark.parametrize("suffix", SHAPES)
+def test_the_memory_of_a_reader_is_linear(suffix: str) -> None:
+    slow = []
+    for shape in SHAPES[suffix]:
+        small, large = (
+            peak(suffix, of_file(suffix, shape, n)) for n in (20_000, 320_000)
+        )
+        if log(large / small, 16) > LINEAR:
+            slow.append((shape, small, large))
+    assert slow == []
+
+
+@pytest.mark.skipif(not ALL, reason="set STRUCTRAG_GROWTH=all to split long texts")
+@pytest.mark.parametrize("name", [name for name in READERS if "(" in name])
+def test_long_texts_without_what_splitters_cut_at_are_linear(name: str) -> None:
+    assert too_slow(READERS[name], LONG, 5_000_000) == []
 
 
 def test_quadratic_and_exponential_time_is_noticed() -> None:
     quadratic, exponential = re.compile(r"a+b"), re.compile(r"(?:a|a)+b")
     assert growth(quadratic.search, Shape("a"), 16_000) > LINEAR
     assert growth(exponential.match, Shape("a"), 8_000) > LINEAR
-    assert growth(re.compile("a").findall, Shape("a"), 400_000) < LINEAR
-    assert any(
-        growth(quadratic.search, shape, 16_000) > LINEAR
-        for shape in own_shapes(quadratic)
-    )
-
-
-def check_pattern(name: str, size: int, more: Iterable[Shape]) -> None:
-    pattern, methods = PATTERNS[name]
-    for method in sorted(methods or {"finditer"}):
-        function = application(pattern, method)
-        assert too_slow(function, [*own_shapes(pattern), *more], size) == [], method
+    assert growth(re.compile("a").findall, Shape("a"), 1_000_000) < LINEAR
+    for pattern in (quadratic, re.compile(rb"a+b"), regex.compile(r"a+b")):
+        assert too_slow(application(pattern, "search"), own_shapes(pattern), 16_000)
 
 
 def too_slow(
@@ -107,4 +106,27 @@ def too_slow(
 ) -> list[tuple[Shape, float]]:
     """The shapes that take more than linear time, each with the power."""
     powers = ((shape, growth(function, shape, size)) for shape in texts)
-    return [(shape, power) for shape, power in powers if power >= LINEAR]
+    return [(shape, result) for shape, result in powers if result > LINEAR]
+
+
+def file_power(suffix: str, shape: Shape, size: int) -> float:
+    return power(
+        lambda data: read_and_split(suffix, data),
+        lambda characters: of_file(suffix, shape, characters),
+        size,
+    )
+
+
+def peak(suffix: str, data: bytes) -> int:
+    """The most bytes in use while a file is read and split."""
+    tracemalloc.start()
+    try:
+        read_and_split(suffix, data)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def sample(items: Sequence[T], number: int) -> Sequence[T]:
+    """All, or some of them where not every shape is tried."""
+    return items if ALL else Random(1).sample(items, min(number, len(items)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -26,6 +27,12 @@ from torture.promise import Promise, random_of
 
 SOUND = "# Sound\n\nIt is read, whatever lies beside it.\n"
 DEEP = 20_000
+_MOST = 2_000_000  # bytes of what is multiplied
+_LONGEST = 2_000  # of one thing that is
+# What may be multiplied: an element, a tag, a line, a value.
+_THINGS = re.compile(
+    rb"<([\w:]+)[^<>]*>[^<>]*</\1>|<[^<>]+>|[^\n]*\n|[\w-]+ *[:=] *[^\s;]+;?"
+)
 _BOMB = 600_000_000  # bytes, unpacked
 _IMAGE = 50_000_000
 
@@ -81,7 +88,8 @@ def _nested(rng: Random, data: bytes) -> bytes:
 
     def changed(name: str, part: bytes) -> bytes:
         begin, end = part.find(b">", part.find(b"<")) + 1, part.rfind(b"</")
-        tag = rng.choice((b"a:tbl", b"w:tbl", b"table:table", b"text:list", b"x"))
+        own = re.findall(rb"</([\w:]+)>", part)
+        tag = rng.choice((b"a:tbl", b"w:tbl", b"table:table", b"text:list", b"x", *own))
         return (
             part[:begin]
             + b"<%s>" % tag * DEEP
@@ -110,6 +118,49 @@ def _bomb(rng: Random, data: bytes) -> bytes:
             for _ in range(_BOMB // len(block)):
                 part.write(block)
     return parts.getvalue()
+
+
+def _multiplied(rng: Random, data: bytes) -> bytes:
+    """One line, element or short run of the file, or of a part of it, many thousand times: header
+    lines, references to one part, cells."""
+
+    def changed(name: str, part: bytes) -> bytes:
+        spans = [
+            match.span()
+            for match in _THINGS.finditer(part)
+            if match.end() - match.start() < _LONGEST
+        ]
+        start = rng.randrange(len(part) + 1)
+        spans.append((start, start + rng.randrange(1, 30)))
+        start, end = rng.choice(spans)
+        thing = part[start:end]
+        times = min(DEEP, _MOST // max(len(thing), 1))
+        return part[:end] + thing * times + part[end:]
+
+    if not data.startswith(b"PK"):
+        return changed("", data)
+    chosen = rng.choice(ZipFile(BytesIO(data)).namelist())
+    return _package(
+        data, lambda name, part: changed(name, part) if name == chosen else part
+    )
+
+
+def _lying(rng: Random, data: bytes) -> bytes:
+    """A package whose directory says wrong sizes of a part, or names one again and again."""
+    if not data.startswith(b"PK"):
+        return data
+    if rng.random() < 0.3:
+        file = BytesIO()
+        with ZipFile(BytesIO(data)) as old, ZipFile(file, "w", ZIP_DEFLATED) as new:
+            for name in old.namelist() * rng.choice((2, 500)):
+                new.writestr(name, old.read(name))
+        return file.getvalue()
+    lying = bytearray(data)
+    place = rng.choice([match.start() for match in re.finditer(b"PK\x01\x02", data)])
+    field = rng.choice((16, 20, 24, 42))  # its sum, size packed, size unpacked, place
+    value = rng.choice((0, 1, 1_000, 499_999_999, 0x7FFFFFFF, 0xFFFFFFFF))
+    lying[place + field : place + field + 4] = value.to_bytes(4, "little")
+    return bytes(lying)
 
 
 def _notebook(rng: Random) -> tuple[str, bytes]:
@@ -160,12 +211,23 @@ _CHANGES = {
     "cut": 20,
     "suffix": 20,
     "declared": 10,
-    "nested": 4,
+    "nested": 6,
+    "multiplied": 20,
+    "lying": 10,
     "repeated": 8,
     "latex": 6,
     "encrypted": 4,
     "notebook": 1,
     "bomb": 1,
+}
+
+
+_OF_DATA: dict[str, Callable[[Random, bytes], bytes]] = {
+    "declared": _declared,
+    "nested": _nested,
+    "multiplied": _multiplied,
+    "lying": _lying,
+    "bomb": _bomb,
 }
 
 
@@ -177,9 +239,8 @@ def strange_file(rng: Random) -> tuple[str, bytes]:
         return {"notebook": _notebook, "latex": _latex, "repeated": _repeated}[kind](
             rng
         )
-    if kind in ("declared", "nested", "bomb"):
-        change = {"declared": _declared, "nested": _nested, "bomb": _bomb}[kind]
-        return suffix, change(rng, data)
+    if kind in _OF_DATA:
+        return suffix, _OF_DATA[kind](rng, data)
     if kind == "suffix":
         return rng.choice(sound_files())[0], data
     if kind == "cut":

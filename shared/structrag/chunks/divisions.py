@@ -216,7 +216,8 @@ class Code:
         division = cut[place]
         for section in [] if division.is_inside else self._functions(division):
             end = division.end
-            for below in cut[place + 1 :]:
+            for number in range(place + 1, len(cut)):  # a copy of the rest takes long
+                below = cut[number]
                 if below.start != end or end >= self._end(section):
                     break
                 end = below.end

@@ -96,7 +96,8 @@ def _parse(source: str, lines: list[int], text: str) -> list[Block]:
 
 def _item_starts(tokens: list[Token], i: int, lines: list[int]) -> tuple[int, ...]:
     starts = []
-    for token in tokens[i + 1 :]:
+    for number in range(i + 1, len(tokens)):  # a copy of the rest takes long
+        token = tokens[number]
         if token.level == 0:
             break
         if token.type == "list_item_open" and token.level == 1 and token.map:

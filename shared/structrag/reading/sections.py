@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from functools import partial
 
@@ -162,15 +163,15 @@ def _is_above_others(headings: list[Heading]) -> bool:
 def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
     """The depth of every heading, from 1. `numbers` have no family for those without one."""
     levels = levels_of_numbers(numbers)
-    depths = []
+    depths, coming = [], deque(number for number in numbers if number.family)
     for place, (number, title) in enumerate(zip(numbers, titles, strict=True)):
         if number.kind == "outer":  # an annex is in no article
             levels.open.clear()
         if number.family:
+            coming.popleft()
             depths.append(levels.place(number.family, number.value, place))
             continue
-        coming = next((other for other in numbers[place:] if other.family), None)
-        is_inside = coming is not None and levels.is_inside(coming)
+        is_inside = bool(coming) and levels.is_inside(coming[0])
         if is_back_matter(title):
             levels.open.clear()
         depths.append(levels.level + 1 if is_inside else 1)

@@ -362,15 +362,18 @@ def _question(
 
 
 _IN_BRACKETS = regex.compile(r"\s\((\p{Lu}[\p{Lu}\p{N}-]{1,9})(?:s)?\)")
+# Nothing repeated is given back, which takes `regex` the square of its length.
 _SUBJECT = regex.compile(
-    r"^\W*(?:(?:The|An?) "
-    r")?(\p{Lu}[\p{Lu}\p{N}-]+|(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]+(?:[-_.][\p{L}\p{N}]+)*)s? "
+    r"^\W*+(?:(?:The|An?) )?+(\p{Lu}[\p{Lu}\p{N}-]++"
+    r"|(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]++(?:[-_.][\p{L}\p{N}]++)*+)s? "
     r"(?:is|are|refers to|stands for|means|denotes)\b"
 )
 _CODE = regex.compile(
-    r"\p{Lu}[\p{Lu}\p{N}]+(?:[-/][\p{Lu}\p{N}]+)*"
-    r"|(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]+(?:[-_/.][\p{L}\p{N}]+)*"
+    r"\p{Lu}[\p{Lu}\p{N}]++(?:[-/][\p{Lu}\p{N}]++)*+"
+    r"|(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]++(?:[-_/.][\p{L}\p{N}]++)*+"
 )
+
+_FARTHEST = 1_000  # characters that a long form is looked for in
 
 
 def is_code(name: str) -> bool:
@@ -386,7 +389,8 @@ def definition_in(sentence: str) -> list[tuple[str, str]]:
     """
     pairs = []
     for match in _IN_BRACKETS.finditer(sentence):
-        long = _long_form(match.group(1), sentence[: match.start()])
+        before = sentence[max(match.start() - _FARTHEST, 0) : match.start()]
+        long = _long_form(match.group(1), before)
         if long:
             pairs.append((match.group(1), f"{long} {match.group().strip()}"))
     subject = _SUBJECT.match(sentence)

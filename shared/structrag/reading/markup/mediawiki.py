@@ -21,7 +21,8 @@ _HIDING = "nowiki|pre|source|syntaxhighlight|math|score|templatedata|timeline"
 _TOKEN = re.compile(
     rf"<!--|<({_HIDING})\b[^<>]*>|\{{\{{|\}}\}}|(?:^|(?<=\r))=", re.I | re.M
 )
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# One without an end takes the rest, or it would be looked for from each beginning.
+_COMMENT = re.compile(r"<!--.*?-->|(<!--.*)", re.DOTALL)
 _EOL = re.compile(r"\r\n|\r|\n|\Z")
 _DISPLAY = re.compile(r"\{\{DISPLAYTITLE:([^{}|]*)")
 _TAG = re.compile(r"<(pre|source|syntaxhighlight|math|blockquote)\b", re.IGNORECASE)
@@ -67,7 +68,7 @@ def _heading(text: str, start: int) -> Heading | None:
         return None
     line = text[start : eol.start()]
     if "<!--" in line:
-        line = _COMMENT.sub("", line)
+        line = _COMMENT.sub(r"\1", line)
     line = line.rstrip(" \t")
     before = len(line) - len(line.lstrip("="))
     after = len(line) - len(line.rstrip("="))

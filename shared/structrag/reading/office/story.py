@@ -14,7 +14,7 @@ from structrag.reading.office.tables import Cell, pipe_table, spread
 PAGE = "\f"  # stands in a text where a page begins
 
 _MOST_LEVEL = 6  # of Markdown's headings
-_BLANK = re.compile(r"[ \t\u00a0]*\n[ \t\u00a0]*")
+_BLANKS = " \t\u00a0"
 _COUNTED = re.compile(r"\d{1,9}[.)]")
 
 
@@ -64,7 +64,8 @@ class StoryParagraph:
         self, *, level: int = 0, depth: int = 0, label: str = "", is_title: bool = False
     ) -> list[StoryPiece]:
         """It and its text boxes; a paragraph without text or mark is left out."""
-        text = _BLANK.sub("\n", "".join(self.parts).replace("\u00ad", ""))
+        lines = "".join(self.parts).replace("\u00ad", "").split("\n")
+        text = "\n".join(line.strip(_BLANKS) for line in lines)
         text = text.strip(" \t\n\r\u00a0")
         spend_characters(len(label))  # a short paragraph may have a long number
         piece = StoryPiece(

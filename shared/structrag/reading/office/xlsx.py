@@ -16,6 +16,7 @@ from structrag.text.numbers import whole_number
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _DURATION_FORMAT = 46  # [h]:mm:ss
+_LONGEST_FORMAT = 255  # characters that Excel allows
 _NOT_CODES = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h|m|s)[^\]]*\]')
 _REFERENCE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -80,7 +81,9 @@ class _Values:
 
     def _read_styles(self, root: Element) -> None:
         codes = {
-            each.get("numFmtId", ""): each.get("formatCode", "").lower()
+            each.get("numFmtId", ""): each.get("formatCode", "")[
+                :_LONGEST_FORMAT
+            ].lower()
             for each in root.iter(f"{_S}numFmt")
         }
         durations = {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, pairwise, zip_longest
+from itertools import accumulate, groupby, pairwise, zip_longest
 from statistics import median
 from typing import NamedTuple
 
@@ -514,11 +514,10 @@ def _pipe_table(table: _Table) -> _Text:
         for row in table.cells
     ]
     lines = [header, "|" + " --- |" * len(table.cells[0]), *rows]
-    starts = []
-    for row, page in table.pages:
-        line = row + 1 if row else 0  # the rule is a line of its own
-        starts.append((sum(len(text) + 1 for text in lines[:line]), page))
-    return _Text("\n".join(lines), tuple(starts))
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    # The rule is a line of its own.
+    pages = ((starts[row + 1 if row else 0], page) for row, page in table.pages)
+    return _Text("\n".join(lines), tuple(pages))
 
 
 def _code(rows: Sequence[Row]) -> str:

@@ -27,7 +27,7 @@ _MOST_ROWS = 5  # of one heading
 _CUT = 25  # letters of a bookmark from which on its end may be cut off
 _NEAR = 30.0  # points from the height a bookmark names, where a title may go on behind its words
 # The signs behind a title that text follows in its row.
-_RUN_IN_END = re.compile(r"\s*[.:\u2013\u2014-]+\s*")
+_RUN_IN_END = re.compile(r"[.:\u2013\u2014-]+\s*")
 # The number or label that stands before a title on the page, or in the bookmark alone.
 _NUMBER = re.compile(
     r"(?:chapter|section|part|appendix|annex|article|kapitel|abschnitt|teil|anhang|chapitre|partie"
@@ -155,9 +155,10 @@ def run_in_titles(
 
 def _end_of_run_in(text: str, wanted: str) -> int:
     """Where the text behind a title and its sign begins; 0 where the title is not there."""
-    for sign in _RUN_IN_END.finditer(text):
+    longest = len(wanted) + 30
+    for sign in _RUN_IN_END.finditer(text, 0, 4 * longest):
         title = _letters(text[: sign.start()])
-        if len(title) > len(wanted) + 30 or not text[sign.end() :].strip():
+        if len(title) > longest or not text[sign.end() :].strip():
             return 0
         number = title.removesuffix(wanted)
         if title.endswith(wanted) and _NUMBER.fullmatch(number):

@@ -250,7 +250,7 @@ _INLINE = re.compile(
 _BULLET = re.compile(r"^[ \t]*(?P<sign>[-*+])[ \t]+(?=\S)", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.MULTILINE)
-_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
+_CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*$")
 _PIPE = re.compile(r"(?<!\\)\|")
 
@@ -342,10 +342,11 @@ def _table(body: str, start: int) -> Iterator[Look]:
             yield from (Look(pipe, pipe + 1, "mark") for pipe in pipes)
             yield from _inline(content, place)
         place += len(line)
-    columns = [
-        [row[column] for row in rows if column < len(row)]
-        for column in range(max(map(len, rows), default=0))
-    ]
+    columns: list[list[tuple[int, int]]] = []
+    for row in rows:
+        columns += ([] for _ in row[len(columns) :])
+        for cells, cell in zip(columns, row, strict=False):
+            cells.append(cell)
     widths = [
         min(WIDEST, max(NARROWEST, 2 + max(last - first for first, last in cells)))
         for cells in columns
