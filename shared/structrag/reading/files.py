@@ -212,7 +212,7 @@ def read_file(
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` chooses the reader: "layout" (the default),
-    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). `images_to` is a
+    "docling" or your own function (`structrag.reading.pdf.document.pages_of`). `images_to` is a
     folder for the pictures of a PDF as PNG files, which its image blocks then name. A file of
     another format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...)
     becomes Markdown as well, or stays unchanged if its markup is text.

@@ -1,21 +1,36 @@
-"""A PDF as a Markdown document."""
+"""A PDF as a Markdown document, by our own reader, docling or a function."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import reading_within
 from structrag.reading.markdown import markdown_headings
+from structrag.reading.opening import (
+    check_file,
+    check_images_to,
+    check_reader,
+    path_of,
+)
 from structrag.reading.outline import title_of_headings
 from structrag.reading.paging import starts_in_text, written_starts
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
-from structrag.reading.pdf.reader import Source, source_name, title_of_pdf
-from structrag.reading.pdf.readers import PdfReader, pages_of
+from structrag.reading.pdf.reader import (
+    Source,
+    check_password,
+    read_pdf,
+    source_name,
+    title_of_pdf,
+)
 from structrag.records import Document
+from structrag.text.plurals import pluralise
 
 
 def pdf_document(
@@ -88,3 +103,107 @@ def _joined(pages: list[Any]) -> Draft:
     filled = [(text, starts) for text, starts in texts if text.strip()]
     whole = "\n\n".join(text for text, _ in filled) + "\n"
     return Draft(whole, page_starts=tuple(starts_in_text(whole, filled)))
+
+
+Pages: TypeAlias = "Sequence[Page] | Sequence[str]"
+PdfReader: TypeAlias = "str | Callable[[Source], Pages | str] | Any"
+
+
+def pages_of(
+    source: Source,
+    *,
+    reader: PdfReader = "layout",
+    password: str | None = None,
+    images_to: str | os.PathLike[str] | None = None,
+) -> list[Page] | list[str]:
+    """The pages of a PDF as a reader gives them.
+
+    Args:
+        source: A path, or the bytes of the file.
+        reader: "layout" is ours (extra `pdf`), which reads the text and its places with PDFium.
+            "docling" gives Markdown by trained models (extra `docling`). Or an object of your own:
+            docling's `DocumentConverter`, or a function that is called with `source` and returns
+            Markdown, a list with the Markdown of each page, or a list of `Page`.
+        password: For an encrypted file; "layout" takes one.
+        images_to: A folder for the pictures as files, as in `read_pdf`; for "layout".
+
+    Returns:
+        Pages with lines, for `markdown_of_pages`; or one string of Markdown for each page.
+
+    Raises:
+        InvalidParameter: `reader` is none of these, gave something else, or takes no password or
+            no `images_to`.
+        InvalidDocument: the file cannot be read, or no page holds text.
+        MissingExtra: the package of the reader is not installed.
+    """
+    check_password(password)
+    if isinstance(reader, str):
+        if not isinstance(source, bytes):
+            check_file(path_of(source))
+        check_reader(reader)
+        if reader == "layout":
+            return read_pdf(source, password=password, images_to=images_to)
+        docling: Any = require("docling.document_converter", extra="docling")
+        reader = docling.DocumentConverter()
+    if password is not None:
+        raise InvalidParameter(
+            "password is for the reader 'layout'; decrypt the file, or open it with the password "
+            "in a reader of your own."
+        )
+    check_images_to(images_to, reader)
+    if hasattr(reader, "convert"):
+        return _with_text(_converted(reader, source), source)
+    if not callable(reader):
+        raise InvalidParameter(
+            "reader must be 'layout', 'docling', a docling DocumentConverter or a "
+            f"function of the PDF's path or bytes; got {type(reader).__name__}."
+        )
+    pages = reader(source)
+    return _with_text([pages] if isinstance(pages, str) else pages, source)
+
+
+def _converted(converter: Any, source: Source) -> list[str]:
+    """The Markdown of each page by an object with docling's interface."""
+    with _as_path(source) as path:
+        document = converter.convert(path).document
+    numbers = sorted(document.pages)
+    if not numbers:  # a format without pages
+        return [document.export_to_markdown()]
+    return [document.export_to_markdown(page_no=number) for number in numbers]
+
+
+@contextmanager
+def _as_path(source: Source) -> Iterator[Path]:
+    """The file on disk: docling reads a path."""
+    if not isinstance(source, bytes):
+        yield Path(source)
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "document.pdf"
+        file.write_bytes(source)
+        yield file
+
+
+def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
+    """The pages, checked. Raises for what are no pages, and where none holds text."""
+    pages: list[Any] = list(answer) if isinstance(answer, Sequence) else [answer]
+    of_one_kind = any(
+        all(isinstance(page, kind) for page in pages) for kind in (str, Page)
+    )
+    if not pages or not of_one_kind:
+        kinds = ", ".join(sorted({type(page).__name__ for page in pages})) or "nothing"
+        raise InvalidParameter(
+            f"reader must return Markdown, or a list of pages as Markdown or as Page; got {kinds}."
+        )
+    if not any(page.strip() if isinstance(page, str) else page.lines for page in pages):
+        raise InvalidDocument(
+            f"{_name(source)} holds no text on its {pluralise(len(pages), 'page')}. If it is a "
+            "scan, run OCR on it first."
+        )
+    return pages
+
+
+def _name(source: Source) -> str:
+    return "The PDF" if isinstance(source, bytes) else repr(os.fspath(source))

@@ -14,10 +14,15 @@ from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_line, fenced, heading_line
 from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
-from structrag.reading.pdf.heading_levels import Block, levels_of_blocks
-from structrag.reading.pdf.heading_styles import Body, body_of, has_leaders, is_large
+from structrag.reading.pdf.heading_styles import (
+    Block,
+    Body,
+    body_of,
+    has_leaders,
+    is_large,
+    levels_of_blocks,
+)
 from structrag.reading.pdf.named_headings import rows_named, run_in_titles
-from structrag.reading.pdf.page_marks import find_page_marks
 from structrag.reading.pdf.pages import Grid, Line, NamedHeading, Page
 from structrag.reading.pdf.paragraphs import (
     Paragraph,
@@ -25,7 +30,7 @@ from structrag.reading.pdf.paragraphs import (
     paragraphs_of,
     spacing_of,
 )
-from structrag.reading.pdf.picture_places import picture_places
+from structrag.reading.pdf.pictures import picture_places
 from structrag.reading.pdf.rows import (
     BULLETS,
     Joiner,
@@ -35,7 +40,7 @@ from structrag.reading.pdf.rows import (
     stands_out_beside,
     with_run_in_titles,
 )
-from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.reading.pdf.running_heads import find_page_marks, find_running_heads
 from structrag.text.plurals import pluralise
 
 _SHOWN = 5  # examples in a note

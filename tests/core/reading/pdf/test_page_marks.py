@@ -13,9 +13,9 @@ from pdf_making import made, prose, wrapped, write
 from structrag import parse
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages
-from structrag.reading.pdf.page_marks import find_page_marks
 from structrag.reading.pdf.pages import Line, Page
 from structrag.reading.pdf.reader import read_pdf
+from structrag.reading.pdf.running_heads import find_page_marks
 
 
 def titles(data: bytes) -> list[str]:

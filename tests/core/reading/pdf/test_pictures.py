@@ -13,9 +13,8 @@ from pdf_making import made, write
 from structrag import parse, read_file
 from structrag.errors import InvalidParameter
 from structrag.reading.paging import pages_between
-from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.document import pages_of, pdf_document
 from structrag.reading.pdf.reader import read_pdf
-from structrag.reading.pdf.readers import pages_of
 from structrag.records import Block, Document
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")

@@ -15,7 +15,7 @@ from pdf_making import made, prose, wrapped, write
 
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.files import read_file
-from structrag.reading.pdf.readers import pages_of
+from structrag.reading.pdf.document import pages_of
 
 
 def manual(canvas: Any) -> None:
