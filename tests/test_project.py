@@ -173,6 +173,7 @@ FOLDERS = (
     "tests",
     "docs",
     "scripts",
+    ".github",
 )
 
 

@@ -22,21 +22,21 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from structrag.integrations.metadata import FORMAT_KEY
-from structrag.reading.file_titles import own_title
 from structrag.reading.files import (
     PDF_SUFFIX,
     SUFFIXES,
     format_of_file,
     read_text,
 )
-from structrag.reading.flat import (
+from structrag.reading.formats import check_format, format_names
+from structrag.reading.outline import own_title
+from structrag.reading.sections import (
     LONG,
     MARKED_NOWHERE,
     READ_ELSEWHERE,
     is_flat,
     warn_of_flat,
 )
-from structrag.reading.formats import check_format, format_names
 from structrag.records import Document
 
 FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file

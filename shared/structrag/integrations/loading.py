@@ -21,7 +21,6 @@ from structrag.reading.files import (
     registered_format,
     with_inputs,
 )
-from structrag.reading.flat import warn_if_flat
 from structrag.reading.formats import (
     by_media_type,
     callers_formats,
@@ -32,6 +31,7 @@ from structrag.reading.isolated import Isolated, apart_or_here
 from structrag.reading.limits import Limits, limits_now, reading_within
 from structrag.reading.opening import check_images_to, check_reader, file_bytes, shown
 from structrag.reading.processes import read_apart
+from structrag.reading.sections import warn_if_flat
 from structrag.records import Document
 from structrag.text.plurals import pluralise
 

@@ -286,7 +286,7 @@ def _document_here(
     path: Path, format: str, reader: Any, settings: dict[str, Any]
 ) -> Document:
     # It parses, which reading otherwise need not.
-    from structrag.reading.flat import warn_if_flat
+    from structrag.reading.sections import warn_if_flat
 
     if path.suffix.lower() == PDF_SUFFIX:
         check_file(path)

@@ -1,7 +1,8 @@
-"""Headings become a document's section tree, which is remembered."""
+"""Headings become a document's section tree, which is remembered, and its title."""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -161,3 +162,23 @@ class OutlineMemory:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+_PROGRAM_TITLE = re.compile(
+    r"untitled.*|\(anonymous\)|.*\.(?:docx?|dvi|indd|odt|pdf|pptx?|qxd|rtf|tex|xlsx?)|microsoft "
+    r"(?:word|powerpoint|excel)\b.*|(?:document|presentation|book|slide)\s?\d*",
+    re.IGNORECASE,
+)
+
+
+def own_title(title: str) -> str:
+    """The title with single blanks.
+
+    "" for one that a program made up.
+
+    Example:
+        >>> own_title(" Pump  manual "), own_title("(anonymous)"), own_title("Microsoft Word - a")
+        ('Pump manual', '', '')
+    """
+    title = " ".join(title.split())
+    return "" if _PROGRAM_TITLE.fullmatch(title) else title

@@ -1,13 +1,19 @@
-"""From a `Document` to its section tree, by its format: `parse`."""
+"""From a `Document` to its section tree, by its format: `parse`. Also bold lines that stand for
+headings, as some converters write them, and the warning of a long document without any."""
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, warn_user
 from structrag.reading.formats import format_named
+from structrag.reading.markdown import line_starts, plain_title
+from structrag.reading.markdown_source import plain_source
 from structrag.reading.numbering import (
     Number,
     Value,
@@ -82,8 +88,8 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
 def headings_of_markdown(text: str) -> list[Heading]:
     """The headings of a Markdown text as written, front matter left out. Where there are none, bold
     lines that stand alone may be (`bold_headings`)."""
-    from structrag.reading.bold_titles import bold_headings
     from structrag.reading.markdown import front_matter, markdown_headings
+    from structrag.reading.sections import bold_headings
 
     start = front_matter(text).end
     return markdown_headings(text, start) or bold_headings(text, start)
@@ -96,8 +102,7 @@ def remember_headings(document: Document, headings: list[Heading]) -> None:
 
 
 def _markdown_outline(document: Document, headings: list[Heading]) -> Outline:
-    from structrag.reading.markdown import front_matter
-    from structrag.reading.markdown_blocks import markdown_blocks
+    from structrag.reading.markdown import front_matter, markdown_blocks
 
     return build_outline(
         document,
@@ -176,3 +181,113 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
             levels.open.clear()
         depths.append(levels.level + 1 if is_inside else 1)
     return depths
+
+
+# A line of bold runs and nothing else: `**2 Methods**`, `**2** **Methods**`.
+BOLD_LINE = re.compile(r" {0,3}(?:\*\*[^*\s](?:[^*]*[^*\s])?\*\*[ \t]*)+$")
+_FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
+_LENGTH, _WORDS = 100, 12  # most of a title
+_MOST = 0.5  # of all paragraphs that may be such lines
+_FEWEST = 2  # one alone is emphasis
+
+
+def bold_headings(text: str, start: int = 0) -> list[Heading]:
+    """Bold lines as headings of level 1.
+
+    For a Markdown text without any heading. Such a line is a paragraph of its own between blank
+    lines, short, no sentence (no `.`, `:`, `,`, `;` or `!` at its end), and text follows, or a
+    line that is one too and numbered. There are at least two, and no more than paragraphs of text.
+    Else there are none.
+
+    Example:
+        >>> headings = bold_headings("**1 Pumps**\\n\\nThey leak.\\n\\n**2 Taps**\\n\\nThey drip.")
+        >>> [heading.title for heading in headings]
+        ['1 Pumps', '2 Taps']
+    """
+    if "**" not in text:
+        return []
+    paragraphs = list(_paragraphs(text, start))
+    titles = [_title(text[first:last]) for first, last in paragraphs]
+    headings = []
+    for place, (title, (first, last)) in enumerate(
+        zip(titles, paragraphs, strict=True)
+    ):
+        following = titles[place + 1] if place + 1 < len(titles) else None
+        is_followed = following == "" or bool(following and following[0].isdigit())
+        if title and is_followed:
+            headings.append(Heading(1, title, first, last))
+    if len(headings) < _FEWEST or len(headings) > _MOST * len(paragraphs):
+        return []
+    return headings
+
+
+def _title(paragraph: str) -> str:
+    """The title that a bold line holds; "" for anything else."""
+    line = paragraph.rstrip("\r\n")
+    if "\n" in line or not BOLD_LINE.match(line):
+        return ""
+    title = " ".join(plain_title(line).split())
+    if (
+        len(title) > _LENGTH
+        or len(title.split()) > _WORDS
+        or title[-1:] in tuple(".:,;!")
+    ):
+        return ""
+    return title if any(map(str.isalpha, title)) else ""
+
+
+def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """The spans of lines between blank ones, line ends included. Fenced code is one span."""
+    source = plain_source(text)
+    lines = line_starts(source[start:], start)
+    first = None
+    fence = ""
+    for begin, end in pairwise(lines):
+        line = source[begin:end]
+        opening = _FENCE.match(line)
+        mark = opening[0].strip() if opening else ""
+        if not fence:
+            fence = mark
+        elif mark.startswith(fence):
+            fence = ""
+        if line.strip() or fence:
+            first = begin if first is None else first
+        elif first is not None:
+            yield first, begin
+            first = None
+    if first is not None:
+        yield first, lines[-1]
+
+
+LONG = 8_000  # characters, about three pages; less may well have no heading
+
+_READ_HERE = (
+    "If it has headings, read it with reader='docling', or let HiQAFormatter write its Markdown "
+    "with a language model."
+)
+MARKED_NOWHERE = (
+    "It marks no headings; HiQAFormatter with a language model may recognise some in "
+    "its text."
+)
+READ_ELSEWHERE = (
+    "Many loaders drop headings: load the file with StructragLoader (LangChain), StructragReader "
+    "(LlamaIndex) or structrag.read_file. docs/loaders.md says which loaders keep them."
+)
+
+
+def is_flat(document: Document) -> bool:
+    """Whether a document has no section but the root."""
+    return len(parse(document).sections) == 1
+
+
+def warn_if_flat(document: Document, kind: str) -> None:
+    """Warn once of a long document without headings that was read here."""
+    if len(document.text) >= LONG and is_flat(document):
+        warn_of_flat(kind, _READ_HERE if kind == "PDF" else MARKED_NOWHERE)
+
+
+def warn_of_flat(kind: str, cure: str) -> None:
+    """The warning; equal ones are shown once by Python's own rules."""
+    warn_user(
+        f"A long {kind} has no heading, so its chunks have no heading path. {cure}",
+    )

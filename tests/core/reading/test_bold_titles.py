@@ -6,7 +6,7 @@ import pytest
 from fixture_cases import examples
 
 from structrag import read_text
-from structrag.reading.bold_titles import bold_headings
+from structrag.reading.sections import bold_headings
 
 TWO = "**Pumps**\n\nThey leak.\n\n**Taps**\n\nThey drip.\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from structrag import read_file
-from structrag.reading.flat import LONG
+from structrag.reading.sections import LONG
 
 PROSE = "<p>" + "The pump moves the water to the tank. " * (LONG // 30)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from places import DATA
 
 from structrag.reading.files import read_file, read_text
-from structrag.reading.markdown_blocks import markdown_blocks
+from structrag.reading.markdown import markdown_blocks
 from structrag.reading.sections import parse
 from structrag.records import Block, Document
 

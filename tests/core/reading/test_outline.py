@@ -11,7 +11,7 @@ from doubles import HashEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.reading import markdown, markdown_blocks
+from structrag.reading import markdown
 from structrag.reading.files import read_text
 from structrag.reading.outline import Outline, OutlineMemory, build_outline
 from structrag.reading.sections import parse
@@ -72,7 +72,7 @@ TEXT = "".join(f"# Part {i}\n\n## Sub {i}\n\n{BODY * 6}" for i in range(5))
 def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
     """How often headings were looked for, under "headings", and each span's blocks, under it."""
     counts: Counter[Any] = Counter()
-    headings, blocks = markdown.markdown_headings, markdown_blocks.markdown_blocks
+    headings, blocks = markdown.markdown_headings, markdown.markdown_blocks
 
     def counted_headings(text: str, start: int = 0) -> Any:
         counts["headings"] += 1
@@ -83,7 +83,7 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
         return blocks(text, start, end)
 
     monkeypatch.setattr(markdown, "markdown_headings", counted_headings)
-    monkeypatch.setattr(markdown_blocks, "markdown_blocks", counted_blocks)
+    monkeypatch.setattr(markdown, "markdown_blocks", counted_blocks)
     return counts
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.reading.escaping import assembled, escaped_lines, fenced, heading_line
-from structrag.reading.flat import warn_if_flat
 from structrag.reading.paging import PageStart, written_starts
 from structrag.reading.pdf.pages import Box
+from structrag.reading.sections import warn_if_flat
 from structrag.records import Document
 
 

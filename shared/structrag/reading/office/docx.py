@@ -17,13 +17,13 @@ from structrag.reading.office.docx_styles import (
     outline_level,
     value,
 )
-from structrag.reading.office.equations import linear
 from structrag.reading.office.package import Package, walk
 from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
     flat,
+    linear,
     mark,
     on_one_page,
     table,

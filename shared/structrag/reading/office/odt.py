@@ -11,7 +11,6 @@ from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import spend_characters
 from structrag.reading.office.counting import counted
-from structrag.reading.office.equations import linear, local
 from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import Package, joined, walk
 from structrag.reading.office.story import (
@@ -19,6 +18,8 @@ from structrag.reading.office.story import (
     StoryParagraph,
     StoryPiece,
     flat,
+    linear,
+    local,
     mark,
     on_one_page,
     table,

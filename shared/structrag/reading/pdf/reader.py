@@ -11,9 +11,9 @@ from typing import Any
 
 from structrag._locks import Lock
 from structrag.errors import InvalidDocument, InvalidParameter, require
-from structrag.reading.file_titles import own_title
 from structrag.reading.limits import count_bytes, reading_within, spend_characters
 from structrag.reading.opening import file_bytes, shown
+from structrag.reading.outline import own_title
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
 from structrag.reading.pdf.pages import NamedHeading, Page

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from page_making import FULL, draft, headings, line, page, text_from
 
 from structrag.reading.drafts import Draft
-from structrag.reading.markdown import markdown_headings
-from structrag.reading.markdown_blocks import markdown_blocks
+from structrag.reading.markdown import markdown_blocks, markdown_headings
 from structrag.reading.paging import pages_between, written_starts
 from structrag.reading.pdf.layout import _Loose, _loose_note, markdown_of_pages
 from structrag.reading.pdf.pages import Grid, Page
