@@ -24,7 +24,9 @@ from structrag.reading.limits import (
     use_part,
 )
 
-_MOST_TAGS = 10_000_000  # of one part; few bytes, but they take about 1 GB of memory
+_MOST_NODES = (
+    20_000_000  # tags and attributes of one part; few bytes, but 1 GB of memory
+)
 _ENTRY = 1_000  # bytes of memory that an entry of the directory takes
 
 _OTHERS = (  # the first bytes of files that are often given a wrong suffix
@@ -227,9 +229,13 @@ class _Builder(ElementTree.TreeBuilder):
 
 def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     """The root element of XML that may be hostile. Raises InvalidDocument for a document type
-    (entities stand there), what is not well-formed, too deep, or has more than 10 million tags."""
-    if data.count(b"<") > _MOST_TAGS:
-        refuse(name, f"{part} has more than {_MOST_TAGS:,} tags. Split the file.")
+    (entities stand there), what is not well-formed, too deep, or has more than 20 million tags and
+    attributes."""
+    if data.count(b"<") + data.count(b"=") > _MOST_NODES:
+        refuse(
+            name,
+            f"{part} has more than {_MOST_NODES:,} tags and attributes. Split the file.",
+        )
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
         parser.feed(xml_text(data, name))
