@@ -488,6 +488,17 @@ def test_a_part_is_unpacked_no_further_than_allowed(data: bytes, reason: str) ->
     assert peak < 15_000_000
 
 
+def test_an_archive_unpacks_to_no_more_than_many_times_its_size() -> None:
+    data = docx(" " * 25_000_000)
+    with reading_within(name="'a.docx'"), pytest.raises(InvalidDocument) as raised:
+        Package(data).data("word/document.xml")
+    assert "unpacks to more than 200 times its size, and max_inflation" in str(
+        raised.value
+    )
+    with reading_within(Limits(max_inflation=2_000)):
+        assert Package(data).data("word/document.xml")
+
+
 def test_a_part_may_be_smaller_than_its_directory_says() -> None:
     small = packed({"a.xml": "abc"})
     said = small.replace(struct.pack("<I", 3), struct.pack("<I", 0x7FFFFFFF))

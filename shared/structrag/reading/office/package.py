@@ -87,9 +87,10 @@ class Package:
 
     def __init__(self, data: bytes, name: str = "") -> None:
         self.name = name
+        self._packed = len(data)
         if not data.startswith(b"PK"):
             self._refuse_other(data)
-        spend_unpacked(_ENTRY * data.count(b"PK\x01\x02"))
+        spend_unpacked(_ENTRY * data.count(b"PK\x01\x02"), len(data))
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _BROKEN as error:
@@ -137,12 +138,12 @@ class Package:
                 raise NotImplementedError("its compression is not that of documents")
             with self._zip.open(info) as file:
                 # The directory may lie about the size, so no more is unpacked than it says.
-                data = file.read(min(info.file_size, unpacked_left()) + 1)
+                data = file.read(min(info.file_size, unpacked_left(self._packed)) + 1)
         except _BROKEN as error:
             self.refuse(
                 f"its part {part} is broken or cut off ({error}). Save or copy it again."
             )
-        spend_unpacked(len(data))
+        spend_unpacked(len(data), self._packed)
         count_bytes(is_first * len(data))
         return data
 

@@ -137,12 +137,12 @@ def test_broken_and_deep_xml_are_refused() -> None:
     assert safe_xml(b"<a>" * 500 + b"</a>" * 500).tag == "a"
 
 
-@pytest.mark.parametrize("many", [b"<b/>" * 20_000_000, b"c=''" * 20_000_000])
-def test_xml_of_too_many_tags_or_attributes_is_refused(many: bytes) -> None:
+@pytest.mark.parametrize("unit", [b"<b/>", b"c=''"])
+def test_xml_of_too_many_tags_or_attributes_is_refused(unit: bytes) -> None:
     with pytest.raises(
         InvalidDocument, match="more than 20,000,000 tags and attributes"
     ):
-        safe_xml(b"<a " + many + b"></a>")
+        safe_xml(b"<a " + unit * 20_000_000 + b"></a>")
 
 
 def test_a_title_that_cannot_be_read_is_none() -> None:
