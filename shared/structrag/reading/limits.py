@@ -31,7 +31,7 @@ class Limits:
         max_bytes: Bytes of the file.
         max_unpacked: Bytes that the parts of a zip archive unpack to, together (Word, slides,
             sheets, books).
-        max_inflation: Bytes that they unpack to for each byte of the archive; the first 20 million
+        max_inflation: Bytes that they unpack to for each byte of the archive; the first 10 million
             are free.
         max_characters: Characters of the text that the file becomes.
         max_growth: Characters for each byte of the file or, of an archive, of what was unpacked;
@@ -47,7 +47,7 @@ class Limits:
 
     max_bytes: int = 200_000_000
     max_unpacked: int = 500_000_000
-    max_inflation: float = 200
+    max_inflation: float = 100
     max_characters: int = 100_000_000
     max_growth: float = 20
     max_uses: int = 100
@@ -64,7 +64,7 @@ class Limits:
 
 _DEFAULT = Limits()
 _FREE = 1_000_000  # characters of text that any file may become
-_FREE_UNPACKED = 20_000_000  # bytes that any archive may unpack to
+_FREE_UNPACKED = 10_000_000  # bytes that any archive may unpack to
 
 
 @dataclass(slots=True)
