@@ -31,6 +31,8 @@ class Limits:
         max_bytes: Bytes of the file.
         max_unpacked: Bytes that the parts of a zip archive unpack to, together (Word, slides,
             sheets, books).
+        max_inflation: Bytes that they unpack to for each byte of the archive; the first 10 million
+            are free.
         max_characters: Characters of the text that the file becomes.
         max_growth: Characters for each byte of the file or, of an archive, of what was unpacked;
             the first million is free.
@@ -45,6 +47,7 @@ class Limits:
 
     max_bytes: int = 200_000_000
     max_unpacked: int = 500_000_000
+    max_inflation: float = 100
     max_characters: int = 100_000_000
     max_growth: float = 20
     max_uses: int = 100
@@ -61,6 +64,7 @@ class Limits:
 
 _DEFAULT = Limits()
 _FREE = 1_000_000  # characters of text that any file may become
+_FREE_UNPACKED = 10_000_000  # bytes that any archive may unpack to
 
 
 @dataclass(slots=True)
@@ -120,19 +124,25 @@ def count_bytes(count: int) -> None:
     _now().size += count
 
 
-def spend_unpacked(count: int) -> None:
-    """Count bytes that were unpacked. Raises InvalidDocument above `max_unpacked`."""
+def spend_unpacked(count: int, packed: int) -> None:
+    """Count bytes that an archive of `packed` bytes was unpacked to. Raises InvalidDocument above
+    `max_unpacked` and `max_inflation`."""
     reading = _now()
     reading.unpacked += count
-    most = reading.limits.max_unpacked
+    if unpacked_left(packed) >= 0:
+        return
+    most, times = reading.limits.max_unpacked, reading.limits.max_inflation
     if reading.unpacked > most:
         reading.refuse("max_unpacked", f"unpacks to more than {most:,} bytes")
+    reading.refuse("max_inflation", f"unpacks to more than {times:g} times its size")
 
 
-def unpacked_left() -> int:
-    """The bytes that may still be unpacked."""
+def unpacked_left(packed: int) -> int:
+    """The bytes that an archive of `packed` bytes may still unpack to."""
     reading = _now()
-    return max(0, reading.limits.max_unpacked - reading.unpacked)
+    limits = reading.limits
+    inflated = max(_FREE_UNPACKED, int(limits.max_inflation * packed))
+    return min(limits.max_unpacked, inflated) - reading.unpacked
 
 
 def spend_characters(count: int) -> None:

@@ -24,7 +24,9 @@ from structrag.reading.limits import (
     use_part,
 )
 
-_MOST_TAGS = 10_000_000  # of one part; few bytes, but they take about 1 GB of memory
+_MOST_NODES = (
+    20_000_000  # tags and attributes of one part; few bytes, but 1 GB of memory
+)
 _ENTRY = 1_000  # bytes of memory that an entry of the directory takes
 
 _OTHERS = (  # the first bytes of files that are often given a wrong suffix
@@ -85,9 +87,10 @@ class Package:
 
     def __init__(self, data: bytes, name: str = "") -> None:
         self.name = name
+        self._packed = len(data)
         if not data.startswith(b"PK"):
             self._refuse_other(data)
-        spend_unpacked(_ENTRY * data.count(b"PK\x01\x02"))
+        spend_unpacked(_ENTRY * data.count(b"PK\x01\x02"), len(data))
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _BROKEN as error:
@@ -135,12 +138,12 @@ class Package:
                 raise NotImplementedError("its compression is not that of documents")
             with self._zip.open(info) as file:
                 # The directory may lie about the size, so no more is unpacked than it says.
-                data = file.read(min(info.file_size, unpacked_left()) + 1)
+                data = file.read(min(info.file_size, unpacked_left(self._packed)) + 1)
         except _BROKEN as error:
             self.refuse(
                 f"its part {part} is broken or cut off ({error}). Save or copy it again."
             )
-        spend_unpacked(len(data))
+        spend_unpacked(len(data), self._packed)
         count_bytes(is_first * len(data))
         return data
 
@@ -227,9 +230,13 @@ class _Builder(ElementTree.TreeBuilder):
 
 def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     """The root element of XML that may be hostile. Raises InvalidDocument for a document type
-    (entities stand there), what is not well-formed, too deep, or has more than 10 million tags."""
-    if data.count(b"<") > _MOST_TAGS:
-        refuse(name, f"{part} has more than {_MOST_TAGS:,} tags. Split the file.")
+    (entities stand there), what is not well-formed, too deep, or has more than 20 million tags and
+    attributes."""
+    if data.count(b"<") + data.count(b"=") > _MOST_NODES:
+        refuse(
+            name,
+            f"{part} has more than {_MOST_NODES:,} tags and attributes. Split the file.",
+        )
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
         parser.feed(xml_text(data, name))
