@@ -39,14 +39,11 @@ _READ_AS = {
 # Python's names of encodings of documents: "idna" or "unicode_escape" in a page are none.
 _OF_DOCUMENTS = re.compile(
     r"utf-(?:7|8|(?:16|32)(?:-[bl]e)?)|cp(?:125\d|437|85\d|86\d|874|932|949|950)|iso8859-\d{1,2}"
-    r"|koi8-[rtu]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab"
+    r"|koi8-[rtu]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab|hz"
 )
 _LABELS = {  # that Python does not know
     "iso-8859-8-i": "iso8859-8",
     "windows-874": "cp874",
-    "x-gbk": "gb18030",
-    "x-mac-cyrillic": "mac-cyrillic",
-    "x-sjis": "cp932",
 }
 
 
@@ -132,7 +129,7 @@ def encoding_named(label: str) -> str:
         >>> [encoding_named(label) for label in ("GBK", "latin1", "rot13")]
         ['gb18030', 'cp1252', '']
     """
-    label = label.strip().lower()
+    label = label.strip().lower().removeprefix("x-")
     try:
         encoding = codecs.lookup(_LABELS.get(label, label)).name
     except (LookupError, ValueError):

@@ -26,7 +26,6 @@ _MOST_MULTIPARTS = 200
 # It takes quadratic time for the parameters of a header.
 _MOST_PARAMETERS = 4_000  # characters of a header with parameters
 _BROKEN = (  # what it raises on some broken headers
-    AssertionError,
     AttributeError,
     LookupError,
     RecursionError,
@@ -177,13 +176,8 @@ def _children(part: Message) -> list[Message]:
 
 
 def _first_page(message: Message) -> Message | None:
-    stack = [message]
-    while stack:
-        part = stack.pop()
-        if part.get_content_type() in ("text/html", "application/xhtml+xml"):
-            return part
-        stack += reversed(_children(part))
-    return None
+    pages = ("text/html", "application/xhtml+xml")
+    return next((p for p in message.walk() if p.get_content_type() in pages), None)
 
 
 def _bodies(

@@ -29,6 +29,8 @@ def inherited(
         >>> inherited("Clause", bases.get, known, 0, lambda style, base: base)
         1
     """
+    if style in known:
+        return known[style]
     chain: dict[K, None] = {}
     nearest: K | None = style
     while nearest is not None and nearest not in known and nearest not in chain:

@@ -85,9 +85,6 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
         InvalidDocument: It is no such file, or broken, encrypted or too large.
     """
     package = Package(data, name)
-    manifest = "META-INF/manifest.xml"
-    if manifest in package and "encryption-data" in package.text(manifest):
-        package.refuse("it is encrypted. Save it without a password.")
     root = package.xml("content.xml")
     body = root.find(f"{_OFFICE}body/{_OFFICE}text")
     if body is None:

@@ -38,6 +38,7 @@ _OTHERS = (  # the first bytes of files that are often given a wrong suffix
 )
 OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_MANIFEST = "META-INF/manifest.xml"  # of OpenDocument
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -101,7 +102,8 @@ class Package:
         infos = self._zip.infolist()
         self._parts = {_key(info.filename): info for info in infos}
         self.names = tuple(info.filename.replace("\\", "/") for info in infos)
-        if any(info.flag_bits & 1 for info in infos):
+        is_locked = _MANIFEST in self and b"encryption-data" in self.data(_MANIFEST)
+        if is_locked or any(info.flag_bits & 1 for info in infos):
             self.refuse("it is encrypted. Save it without a password.")
 
     def _refuse_other(self, data: bytes) -> NoReturn:
@@ -146,12 +148,6 @@ class Package:
         spend_unpacked(len(data), self._packed)
         count_bytes(is_first * len(data))
         return data
-
-    def text(self, part: str) -> str:
-        """A part as UTF-8, or UTF-16 where it begins with a byte order mark."""
-        data = self.data(part)
-        is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        return data.decode("utf-16" if is_wide else "utf-8-sig", "replace")
 
     def xml(self, part: str) -> Element:
         """The root of a part. Names of strict Office Open XML become those of the usual one."""

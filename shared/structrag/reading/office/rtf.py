@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from structrag.reading.decoding import encoding_named
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import check_depth
 from structrag.reading.office.inheritance import inherited
@@ -379,10 +379,7 @@ class _RtfReader:
         elif word in _SYSTEMS:
             self._page = _SYSTEMS[word]
         elif word == b"ansicpg":
-            try:
-                self._page = codecs.lookup(f"cp{given}").name
-            except LookupError:
-                self._page = "cp1252"
+            self._page = encoding_named(f"cp{given}") or "cp1252"
 
     def _plain_paragraph(self, _: int | None) -> None:
         state = self._state

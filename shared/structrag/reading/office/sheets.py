@@ -61,10 +61,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
 
 
 def _checked_size(package: Package) -> int:
-    """The unpacked size. Refuses what is encrypted, too large, or another package."""
-    manifest = "META-INF/manifest.xml"
-    if manifest in package and "encryption-data" in package.text(manifest):
-        package.refuse("it is encrypted. Save it without a password.")
+    """The unpacked size. Refuses what is too large, or another package."""
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
     parts = (part for part in set(package.names) if part.endswith(_READ))

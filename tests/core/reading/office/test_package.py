@@ -29,10 +29,14 @@ def test_parts_are_found_in_any_case_and_with_backslashes() -> None:
     assert package.xml("word/document.xml").tag == "a"
 
 
-def test_text_is_decoded_by_its_byte_order_mark() -> None:
-    parts = {"a": "é".encode("utf-16"), "b": b"\xef\xbb\xbf\xc3\xa9", "c": b"\xff"}
-    package = Package(packed(parts))
-    assert [package.text(part) for part in "abc"] == ["é", "é", "\ufffd"]
+def test_parts_are_read_in_the_encoding_that_they_declare() -> None:
+    labels = ("gbk", "big5", "shift_jis", "euc-jp", "utf-16", "utf-8")
+    xml = '<?xml version="1.0" encoding="{}"?><a>水</a>'
+    package = Package(packed({each: xml.format(each).encode(each) for each in labels}))
+    assert {package.xml(each).text for each in labels} == {"水"}
+    package = Package(packed({"a": xml.format("rot13").encode()}), "a.docx")
+    with pytest.raises(InvalidDocument, match=r"a\.docx.*'rot13'.*Save it as UTF-8"):
+        package.xml("a")
 
 
 def test_relations_stay_inside_the_package() -> None:
