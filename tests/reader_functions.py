@@ -15,6 +15,7 @@ from structrag import (
     PICSplitter,
     read_text,
 )
+from structrag.chunks.enriching.definitions import definition_in
 from structrag.model_calls.answer_parsing.ids import parse_ids
 from structrag.model_calls.answer_parsing.json import first_value
 from structrag.model_calls.answer_parsing.lists import parse_keywords
@@ -23,6 +24,7 @@ from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.multihop.replies import read_answer, read_reply
+from structrag.show.view.rendering import looks
 from structrag.text.extractive import entities, keywords, summarise
 from structrag.text.terms import terms
 
@@ -51,6 +53,7 @@ _SPLITTERS: dict[str, Callable[[Document], object]] = {
     "content_aware, small": ContentAwareSplitter(max_tokens=5).split,
     "fixed": FixedSplitter().split,
     "hiqa": HiQASplitter().split,
+    "shown": lambda document: looks(parse(document)),
     "paragraphs": ParagraphSplitter().split,
     "pic": lambda document: PICSplitter().split(document, embedder=EMBEDDER),
     "idms": lambda document: IDMSSplitter().split(document, embedder=EMBEDDER),
@@ -64,6 +67,7 @@ READERS: dict[str, Callable[[str], object]] = {
     },
     "formatter (string)": HiQAFormatter().format,
     "summary": summarise,
+    "definitions": definition_in,
     "keywords": keywords,
     "entities": entities,
     "terms": terms,
