@@ -66,6 +66,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	$(BIN)/python scripts/house.py --budget
 	$(BIN)/mypy
 
 docs: install

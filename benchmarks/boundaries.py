@@ -20,11 +20,16 @@ from benchmarks import quality
 from benchmarks.freshness import save
 from benchmarks.methods_peers import Splitting
 from benchmarks.methods_systems import Models, splitters
+from benchmarks.paper_metrics import (
+    baseline_segmentations,
+    boundary_f1,
+    pk,
+    window_diff,
+)
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import load_or_exit
 from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
-from structrag.evaluation import baseline_segmentations, boundary_f1, pk, window_diff
 from structrag.model_calls.cache import Cache
 
 DOCUMENTS = 20  # of parsing

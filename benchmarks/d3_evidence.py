@@ -11,11 +11,13 @@ import numpy as np
 
 from benchmarks.d3_oracle import gold_chunks
 from benchmarks.d3_systems import document_of
+from benchmarks.paper_metrics import (
+    evidence_f1,
+)
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
-    evidence_f1,
     paired_bootstrap,
     recall_at_budget,
     span_recall,
@@ -30,7 +32,7 @@ from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.index import PARAGRAPHS, D3Index
-from structrag.retrieval.d3.layout import row_mask
+from structrag.retrieval.d3.outlines import row_mask
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.scoring import fused_scores
 from structrag.text.tokens import count_tokens

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.d3_oracle import gold_chunks
+from benchmarks.paper_metrics import (
+    evidence_f1,
+)
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Question
-from structrag.evaluation import evidence_f1, token_f1
+from structrag.evaluation import (
+    token_f1,
+)
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.answering import UNANSWERABLE, Answered

@@ -46,7 +46,6 @@ from structrag import (
     __version__,
 )
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.given import GivenChunks
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import MissingExtra
 from structrag.evaluation import (
@@ -56,6 +55,7 @@ from structrag.evaluation import (
     span_recall,
 )
 from structrag.evaluation.measure import Span, spans_of
+from structrag.evaluation.searched import GivenChunks
 from structrag.model_calls.requests import Flow, TokenVectors
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk

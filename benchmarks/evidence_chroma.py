@@ -30,6 +30,9 @@ from benchmarks.freshness import save
 from benchmarks.hiqa_chroma import COLUMNS, PUBLISHED, K
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
+from benchmarks.paper_metrics import (
+    chroma_scores,
+)
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question, load_or_exit
 from structrag import (
@@ -39,11 +42,13 @@ from structrag import (
     MultiViewRetriever,
     __version__,
 )
-from structrag.evaluation import chroma_scores, spans_of
+from structrag.evaluation import (
+    spans_of,
+)
 from structrag.reading.settings import ReadOptions
 from structrag.records import Hit
-from structrag.retrieval.evidence import packing
-from structrag.retrieval.evidence.packing import NEAR
+from structrag.retrieval.evidence import passage_packing
+from structrag.retrieval.evidence.passage_packing import NEAR
 from structrag.text.tokens import TokenCounter
 
 FIXED = "fixed 200, vectors and BM25"
@@ -88,7 +93,7 @@ def scores(
     for question in questions:
         for name, find in finds.items():
             chunks = [hit.chunk for hit in find(question.question)]
-            coded = chroma_scores(question.gold, spans_of(chunks), as_coded=True)
+            coded = chroma_scores(question.gold, spans_of(chunks))
             of_system = found[name]
             of_system["recall"].append(coded.recall if coded else 0.0)
             of_system["precision"].append(coded.precision if coded else 0.0)
@@ -128,7 +133,7 @@ def nears(search: Callable[..., Sequence[Hit]]) -> dict[str, Find]:
     """Five passages with other distances at which two become one."""
 
     def find(near: int, budget: int, question: str) -> Sequence[Hit]:
-        with patch.object(packing, "NEAR", near):
+        with patch.object(passage_packing, "NEAR", near):
             return search(question, max_tokens=budget)
 
     return {

@@ -18,16 +18,22 @@ from benchmarks.question_sets import Dataset, load_or_exit, visible
 from structrag import EvidenceRetriever
 from structrag.index.engine_rows import CHUNK, first_id, key_of
 from structrag.index.entries import Entry, StoredRow, Vectors
-from structrag.index.lance_tables import CHUNKS
+from structrag.index.lance import CHUNKS
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.model_calls.requests import TokenVectors
 from structrag.records import Chunk, Document
+from structrag.retrieval.evidence.atom_arrays import (
+    BLOBS,
+    AtomArrays,
+    Packed,
+    pack,
+    unpack,
+)
 from structrag.retrieval.evidence.pieces import TOKENS, VIEW
 from structrag.retrieval.evidence.quantised import unit_rows
-from structrag.retrieval.evidence.record import BLOBS, Packed, Record, pack, unpack
 from structrag.text.arrays import running_totals
-from structrag.text.stems import stem_keys, stems
+from structrag.text.terms import stem_keys, stems
 
 KEPT = quality.RESULTS / "cache" / "evidence_scale"
 # Set -> documents, at even distances; None: all.
@@ -215,7 +221,7 @@ class Pieces:
                 blobs=dict(blobs),
             )
 
-    def _changed(self, mapped: Array, random: np.random.Generator) -> Record:
+    def _changed(self, mapped: Array, random: np.random.Generator) -> AtomArrays:
         """The arrays of all atoms with the stems of other words, and turned vectors."""
         record = self._record
         rows, scales = record.token_rows.copy(), record.token_scales.copy()
@@ -331,7 +337,7 @@ def _vectors(reader: Reader) -> Array:
     return np.concatenate([place[offset] for offset in sorted(place)])
 
 
-def _packed(record: Record, atoms: Array) -> list[Packed]:
+def _packed(record: AtomArrays, atoms: Array) -> list[Packed]:
     """All pieces as they are kept, given how many atoms each has."""
     firsts = running_totals(atoms)
     stems, tokens = (
@@ -343,7 +349,7 @@ def _packed(record: Record, atoms: Array) -> list[Packed]:
     begins[firsts[:-1]] = True
     runs = np.append(running_totals(begins), 0)
     titles = running_totals(record.title_sizes)
-    of_atoms = {field.name for field in fields(Record)} - _OTHERS.keys()
+    of_atoms = {field.name for field in fields(AtomArrays)} - _OTHERS.keys()
     packed = []
     for first, stop in pairwise(firsts.tolist()):
         low, high = int(runs[first]), int(runs[stop])
@@ -357,7 +363,7 @@ def _packed(record: Record, atoms: Array) -> list[Packed]:
         parts |= {name: bounds[kind] for name, kind in _OTHERS.items()}
         packed.append(
             pack(
-                Record(
+                AtomArrays(
                     **{
                         name: getattr(record, name)[part]
                         for name, part in parts.items()
@@ -382,7 +388,9 @@ _OTHERS = {
 class _Words:
     """The words of pieces, some of which may be changed for others of their length."""
 
-    def __init__(self, chunks: Sequence[Chunk], record: Record, atoms: Array) -> None:
+    def __init__(
+        self, chunks: Sequence[Chunk], record: AtomArrays, atoms: Array
+    ) -> None:
         self._record = record
         self._between: list[list[str]] = []  # of each piece, what is around its words
         words: list[str] = []

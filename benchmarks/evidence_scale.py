@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
+import structrag.retrieval.evidence.level as store_module
 import structrag.retrieval.evidence.retriever as retriever_module
-import structrag.retrieval.evidence.store as store_module
 from benchmarks.evidence_pieces import (
     KEPT,
     KeptQuestions,

@@ -20,10 +20,17 @@ from benchmarks.hiqa_scores import (
     recall_points,
 )
 from benchmarks.machine import corpus_line
+from benchmarks.paper_metrics import (
+    chroma_scores,
+    precision_omega,
+)
 from benchmarks.question_sets import Dataset, load
 from benchmarks.speed_tables import Table
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.evaluation import SpanMeasure, chroma_scores, precision_omega, spans_of
+from structrag.evaluation import (
+    SpanMeasure,
+    spans_of,
+)
 from structrag.index.index import Index
 from structrag.model_calls.cache import Cache
 from structrag.records import Chunk, Document
@@ -203,7 +210,7 @@ def rows(
         index.add(dataset.documents)
         spans = spans_of(index.chunks())
         omega = [
-            precision_omega(question.gold, spans, as_coded=True) or 0.0
+            precision_omega(question.gold, spans) or 0.0
             for question in dataset.questions
         ]
         for routes, search in systems(index).items():
@@ -246,7 +253,7 @@ def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[floa
     found: list[dict[str, float]] = []
     for question in dataset.questions:
         ranking = [chunk for chunk, _ in search(question.question)]
-        coded = chroma_scores(question.gold, spans_of(ranking[:K]), as_coded=True)
+        coded = chroma_scores(question.gold, spans_of(ranking[:K]))
         points = recall_points(
             ranking, question, measure, sizes, k=K, budgets=(BUDGET,)
         )

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.paper_metrics import (
+    log_rank_index,
+    mid_ranks,
+)
 from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
-    log_rank_index,
-    mid_ranks,
     paired_bootstrap,
     recall_at_budget,
     span_recall,
@@ -81,8 +83,8 @@ def place_points(ranking: Ranking, relevant: set[str], n: int) -> dict[str, floa
     index = log_rank_index(
         places,
         n,
-        missing="expected" if len(ranking) < n else "last",
-        retrieved=len(ranking),
+        # The middle of the ranks that are not known.
+        missing=(len(ranking) + 1 + n) / 2 if len(ranking) < n else n,
     )
     return {
         "hit at 1": float(best <= 1),

@@ -24,6 +24,9 @@ from benchmarks.hiqa_scores import Sizes
 from benchmarks.mc_raptor import Tree, build
 from benchmarks.methods_systems import Models
 from benchmarks.methods_tables import mean_of_sets
+from benchmarks.paper_metrics import (
+    paper_recall,
+)
 from benchmarks.quality_scores import TOP, gold_questions
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question, load_or_exit, visible
@@ -37,7 +40,6 @@ from structrag import (
 from structrag.evaluation import (
     SpanMeasure,
     chunking_error,
-    paper_recall,
     recall_at_budget,
     span_recall,
     spans_of,

@@ -13,10 +13,10 @@ from benchmarks.splitters_systems import peers as semantic_peers
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.given import GivenChunks
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.evaluation.searched import GivenChunks
 from structrag.index.index import Index
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Embed, Flow

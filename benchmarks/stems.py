@@ -52,7 +52,7 @@ from structrag import (
 from structrag.evaluation import SpanMeasure, paired_bootstrap
 from structrag.evaluation.measure import spans_of
 from structrag.retrieval.hiqa.retriever import HiQARetriever
-from structrag.text import stems as stemming
+from structrag.text import terms as stemming
 from structrag.text.terms import tokenizer_for
 
 BUDGET = 1000

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.speed_search_data import VOCABULARY
 from structrag import FunctionEmbedder, Index, MultiViewRetriever
+from structrag.index.engine_rows import numbered
 from structrag.index.entries import Entry, Vectors
-from structrag.index.term_weights import numbered
 from structrag.records import Chunk, Document
 from structrag.text.terms import terms
 

@@ -19,12 +19,12 @@ from benchmarks.freshness import save
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import DataMissing, data_root
 from structrag import __version__
-from structrag.text import token_pieces
+from structrag.text import tokens
 from structrag.text.tokens import count_tokens, tiktoken_counter
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "token_estimate.md"
-PIECES = Path(token_pieces.__file__).with_name("token_pieces.txt.gz")
+PIECES = Path(tokens.__file__).with_name("token_pieces.txt.gz")
 KEPT = 40_000  # the most frequent of ASCII; there are 95,000
 SETS = ("boards", "chroma", "covid_qa", "cuad", "hotpotqa", "nq", "qasper", "qmsum")
 WINDOW = 600  # characters of a sample
@@ -94,9 +94,7 @@ def pieces() -> Iterator[str]:
             text = text[1:]
         if token.isascii():
             text = text.strip() if rank < KEPT else ""
-        if 0 < len(text) <= token_pieces.LONGEST_PIECE and not set(text) & set(
-            " \t\r\n"
-        ):
+        if 0 < len(text) <= tokens.LONGEST_PIECE and not set(text) & set(" \t\r\n"):
             yield text
 
 

@@ -34,7 +34,7 @@ from benchmarks import quality, question_sets
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.quality_tables import markdown_table
-from structrag.evaluation.estimates import estimate
+from structrag.evaluation.aggregate import estimate
 
 DIMENSIONS = 384
 QUESTIONS = 50  # of each set

@@ -8,15 +8,17 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from langchain_structrag.d3 import D3Retriever
-    from langchain_structrag.embedding import StructragEmbeddings
-    from langchain_structrag.enriching import IDMSEnrichmentTransformer
     from langchain_structrag.evidence import EvidenceCompressor, EvidenceRetriever
     from langchain_structrag.formatting import HiQAFormatter
-    from langchain_structrag.hiqa import HiQATransformer
+    from langchain_structrag.hiqa import HiQATransformer, ImageDescriber
     from langchain_structrag.hiqa_retriever import HiQARetriever
-    from langchain_structrag.idms import IDMSTextSplitter
+    from langchain_structrag.idms import IDMSEnrichmentTransformer, IDMSTextSplitter
     from langchain_structrag.loading import StructragLoader, StructragParser
-    from langchain_structrag.models import LangChainEmbedder, LangChainModel
+    from langchain_structrag.models import (
+        LangChainEmbedder,
+        LangChainModel,
+        StructragEmbeddings,
+    )
     from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
     from langchain_structrag.multiview import MultiViewRetriever
     from langchain_structrag.pic import PICTextSplitter
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
         ContentAwareTextSplitter,
         FixedTextSplitter,
     )
-    from langchain_structrag.vision import ImageDescriber
 
 _HOMES = {
     "ContentAwareTextSplitter": "langchain_structrag.splitters",
@@ -35,15 +36,15 @@ _HOMES = {
     "HiQAFormatter": "langchain_structrag.formatting",
     "HiQARetriever": "langchain_structrag.hiqa_retriever",
     "HiQATransformer": "langchain_structrag.hiqa",
-    "IDMSEnrichmentTransformer": "langchain_structrag.enriching",
+    "IDMSEnrichmentTransformer": "langchain_structrag.idms",
     "IDMSTextSplitter": "langchain_structrag.idms",
-    "ImageDescriber": "langchain_structrag.vision",
+    "ImageDescriber": "langchain_structrag.hiqa",
     "LangChainEmbedder": "langchain_structrag.models",
     "LangChainModel": "langchain_structrag.models",
     "MultiViewRetriever": "langchain_structrag.multiview",
     "PICTextSplitter": "langchain_structrag.pic",
     "SelfAsk": "langchain_structrag.multihop",
-    "StructragEmbeddings": "langchain_structrag.embedding",
+    "StructragEmbeddings": "langchain_structrag.models",
     "StructragLoader": "langchain_structrag.loading",
     "StructragParser": "langchain_structrag.loading",
     "TwoHopRetriever": "langchain_structrag.multihop",

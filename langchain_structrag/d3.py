@@ -17,7 +17,7 @@ from structrag.model_calls.usage import Usage
 from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.results import D3Result
+from structrag.retrieval.d3.retriever import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
 

@@ -11,6 +11,8 @@ from langchain_core.document_loaders import BaseBlobParser, BaseLoader, Blob
 from langchain_core.documents import Document
 
 from structrag.integrations.loading import FileReader, check_paths
+from structrag.reading.isolated import Isolated
+from structrag.reading.limits import Limits
 
 
 class StructragLoader(FileReader, BaseLoader):
@@ -34,10 +36,11 @@ class StructragLoader(FileReader, BaseLoader):
         path: A file, a folder, or a list of them.
         reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
             own function.
-        isolated: Whether to read each PDF in a separate process with limits on memory and time, for
-            untrusted input.
+        isolated: Which files a reader process reads, with limits on memory and time: "auto" (PDF
+            files), True (all files, for untrusted input) or False, as in `structrag.read_file`.
         password: The password of encrypted PDF files.
         images_to: A folder for the pictures of PDF files; the image blocks then name the files.
+        limits: How large a file may be, and what reading it may take, as in `structrag.read_file`.
 
     Raises:
         InvalidParameter: `path` is not a path.
@@ -48,13 +51,18 @@ class StructragLoader(FileReader, BaseLoader):
         path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         reader: Any = "layout",
-        isolated: bool = False,
+        isolated: Isolated = "auto",
         password: str | None = None,
         images_to: str | os.PathLike[str] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
         super().__init__(
-            reader=reader, isolated=isolated, password=password, images_to=images_to
+            reader=reader,
+            isolated=isolated,
+            password=password,
+            images_to=images_to,
+            limits=limits,
         )
 
     def lazy_load(self) -> Iterator[Document]:
@@ -79,7 +87,7 @@ class StructragParser(FileReader, BaseBlobParser):
         'markdown'
 
     Args:
-        reader, isolated, password, images_to: As in `StructragLoader`.
+        reader, isolated, password, images_to, limits: As in `StructragLoader`.
     """
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:

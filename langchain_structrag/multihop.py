@@ -21,10 +21,11 @@ from pydantic import BaseModel, Field
 
 from langchain_structrag.conversion import digest, document_id, document_with
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
+from langchain_structrag.options import KnownFields
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import ENTITIES_KEY, with_facts
-from structrag.integrations.options import SelfAskOptions
 from structrag.integrations.retrievers import (
     HostRetriever,
     passage,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class TwoHopRetriever(ToolRetriever):
+class TwoHopRetriever(KnownFields, ToolRetriever):
     """Searches for the question, then also for names in the first results.
 
     Example:

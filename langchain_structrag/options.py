@@ -10,15 +10,14 @@ from typing import Any, Literal, TypedDict
 from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, model_validator
 
-from langchain_structrag.store_filters import StoreFilter
-from langchain_structrag.stores import LangChainDenseStore
+from langchain_structrag.stores import LangChainDenseStore, StoreFilter
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.hiqa.splitter import HiQASplitterSettings
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSettings
 from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
-from structrag.integrations.options import CoreOptions
+from structrag.integrations.kinds import CoreOptions
 from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import hints_of
 from structrag.model_calls.cache import Cache

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
@@ -15,7 +15,6 @@ from langchain_structrag.models import models_of
 from langchain_structrag.splitting import ChunkNames, StructureSplitter
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
-from structrag.integrations.metadata import full_notes
 from structrag.integrations.origins import Origin
 from structrag.integrations.retrievers import LSA, chosen_embedding
 from structrag.integrations.splitters import decides_on_vectors
@@ -28,12 +27,10 @@ from structrag.records import Document as CoreDocument
 
 
 class ReadingTextSplitter(StructureSplitter):
-    """Base of the splitters that call models. Subclasses set `core`, and in `KEYS` the metadata key
-    of each extra of a chunk. Documents are read in groups of limited size: the prompts of a group
-    are sent together, its sentences in full batches.
+    """Base of the splitters that call models. Documents are read in groups of limited size: the
+    prompts of a group are sent together, its sentences in full batches.
     """
 
-    KEYS: ClassVar[Mapping[str, str]] = {}
     core: ReadingSplitter
 
     def __init__(
@@ -139,10 +136,6 @@ class ReadingTextSplitter(StructureSplitter):
 
     def _runner(self) -> Runner:
         return Runner(**self._models)
-
-    def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        lists = self._metadata_lists
-        return {**super()._notes(chunk), **full_notes(chunk, self.KEYS, lists=lists)}
 
 
 class DocumentQueue:

@@ -28,7 +28,10 @@ from langchain_structrag.conversion import (
     as_host,
     check_documents,
     document_with,
+    is_part_id,
     page_notes,
+    read_with_own_ids,
+    sources_in_parts,
 )
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
@@ -57,16 +60,9 @@ from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
     HitMetadata,
     heading_notes,
-    oversize_notes,
-    source_notes,
     without_page_starts,
 )
 from structrag.integrations.offsets import trimmed
-from structrag.integrations.parts import (
-    is_part_id,
-    read_with_own_ids,
-    sources_in_parts,
-)
 from structrag.integrations.retrievers import (
     chosen_embedding,
     in_host_words,
@@ -286,8 +282,6 @@ class IndexRetriever(KnownFields, ToolRetriever):
         facts = {
             "score": float(hit.score),
             "rank": hit.rank,
-            **oversize_notes(chunk),
-            **source_notes(chunk),
             "previous_id": before.id if before else "",
             "next_id": after.id if after else "",
             **self.KIND.notes(hit, lists=self.metadata_lists),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from langchain_structrag.options import SPLITTER_HINTS
 from structrag.errors import InvalidParameter, check_arguments, check_at_least, require
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import (
+    CONTEXT_KEYS,
+    OVERSIZE_KEYS,
     SEGMENT_TEXT_KEY,
-    context_notes,
-    header_notes,
+    chunk_notes,
     heading_path,
-    oversize_notes,
     without_page_starts,
 )
 from structrag.integrations.offsets import TrimmedLength, trimmed
@@ -76,6 +76,8 @@ class StructureSplitter(TextSplitter):
     """
 
     OVERLAPS: ClassVar[bool] = False  # whether chunk_overlap may be above 0
+    # A chunk's extras -> keys of metadata, as in `chunk_notes`.
+    KEYS: ClassVar[Mapping[str, str]] = {}
     core: Any
 
     def __init__(
@@ -225,11 +227,15 @@ class StructureSplitter(TextSplitter):
         }
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        """What metadata tells of a chunk besides its place."""
+        """Metadata fields other than position."""
+        lists = self._metadata_lists
+        # Without the heading path, the context is the header rows of a cut table.
+        header = {} if self._add_context else {"table_header": chunk.context}
+        keys = CONTEXT_KEYS if self._add_context else {}
         return {
-            "heading_path": heading_path(chunk, lists=self._metadata_lists),
-            **oversize_notes(chunk),
-            **(context_notes(chunk) if self._add_context else header_notes(chunk)),
+            "heading_path": heading_path(chunk, lists=lists),
+            **header,
+            **chunk_notes(chunk, {**OVERSIZE_KEYS, **keys, **self.KEYS}, lists=lists),
         }
 
     @classmethod

@@ -12,13 +12,13 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from structrag.integrations.citations import (
+from structrag.integrations.tools import (
     ANSWER,
     SEARCH,
     citation_of,
     shown_citations,
+    tool_name,
 )
-from structrag.integrations.tool_names import tool_name
 
 
 class SearchInput(BaseModel):

@@ -8,8 +8,6 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from llama_index_structrag.d3 import D3Retriever
-    from llama_index_structrag.embedding import StructragEmbedding
-    from llama_index_structrag.enriching import IDMSEnrichment
     from llama_index_structrag.events import (
         IndexBuildEndEvent,
         IndexBuildStartEvent,
@@ -17,11 +15,15 @@ if TYPE_CHECKING:
     )
     from llama_index_structrag.evidence import EvidencePostprocessor, EvidenceRetriever
     from llama_index_structrag.formatting import HiQAFormatter
-    from llama_index_structrag.hiqa import HiQANodeParser
+    from llama_index_structrag.hiqa import HiQANodeParser, ImageDescriber
     from llama_index_structrag.hiqa_retriever import HiQARetriever
-    from llama_index_structrag.idms import IDMSNodeParser
+    from llama_index_structrag.idms import IDMSEnrichment, IDMSNodeParser
     from llama_index_structrag.loading import StructragReader
-    from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+    from llama_index_structrag.models import (
+        LlamaIndexEmbedder,
+        LlamaIndexModel,
+        StructragEmbedding,
+    )
     from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
     from llama_index_structrag.multiview import MultiViewRetriever
     from llama_index_structrag.node_parsers import (
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
         FixedNodeParser,
     )
     from llama_index_structrag.pic import PICNodeParser
-    from llama_index_structrag.vision import ImageDescriber
 
 _HOMES = {
     "ContentAwareNodeParser": "llama_index_structrag.node_parsers",
@@ -40,9 +41,9 @@ _HOMES = {
     "HiQAFormatter": "llama_index_structrag.formatting",
     "HiQANodeParser": "llama_index_structrag.hiqa",
     "HiQARetriever": "llama_index_structrag.hiqa_retriever",
-    "IDMSEnrichment": "llama_index_structrag.enriching",
+    "IDMSEnrichment": "llama_index_structrag.idms",
     "IDMSNodeParser": "llama_index_structrag.idms",
-    "ImageDescriber": "llama_index_structrag.vision",
+    "ImageDescriber": "llama_index_structrag.hiqa",
     "IndexBuildEndEvent": "llama_index_structrag.events",
     "IndexBuildStartEvent": "llama_index_structrag.events",
     "LlamaIndexEmbedder": "llama_index_structrag.models",
@@ -51,7 +52,7 @@ _HOMES = {
     "PICNodeParser": "llama_index_structrag.pic",
     "RetrievalCostEvent": "llama_index_structrag.events",
     "SelfAskQueryEngine": "llama_index_structrag.multihop",
-    "StructragEmbedding": "llama_index_structrag.embedding",
+    "StructragEmbedding": "llama_index_structrag.models",
     "StructragReader": "llama_index_structrag.loading",
     "TwoHopRetriever": "llama_index_structrag.multihop",
 }

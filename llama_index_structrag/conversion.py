@@ -21,22 +21,19 @@ from structrag.errors import InvalidParameter
 from structrag.integrations.documents import HostDocument, read_document, stable_uuid
 from structrag.integrations.metadata import (
     CONTEXT_KEY,
+    CONTEXT_KEYS,
     D3_KEYS,
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
     HIQA_HIT_KEYS,
     HIQA_KEYS,
     IDMS_KEYS,
-    PAGE_LABEL_KEY,
     PIC_KEYS,
     SEGMENT_TEXT_KEY,
     HitMetadata,
-    context_notes,
+    chunk_notes,
     heading_notes,
-    oversize_notes,
-    page_label,
     place_notes,
-    source_notes,
     without_page_starts,
 )
 from structrag.integrations.offsets import trim_span, trimmed
@@ -103,15 +100,14 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     return {
         **heading_notes(chunk, lists=lists),
         CONTEXT_KEY: chunk.context,
-        **context_notes(chunk),
+        **chunk_notes(chunk, CONTEXT_KEYS),
     }
 
 
 def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
     """Tell the pages of a chunk as `page_label`, and its `place` such as "slide 4". Nothing is told
     where the document's metadata does not know them. Embedding models do not see it."""
-    label = page_label(meta, chunk)
-    notes = {**({PAGE_LABEL_KEY: label} if label else {}), **place_notes(meta, chunk)}
+    notes = place_notes(meta, chunk)
     node.metadata.update(notes)
     node.excluded_embed_metadata_keys += notes
 
@@ -222,12 +218,7 @@ def hit_to_node(
     metadata.pop(EXCLUSIONS_KEY, None)
     context = {CONTEXT_KEY: chunk.context} if chunk.context else {}
     items = {**metadata, **heading_notes(chunk, lists=lists), **context}
-    facts = {
-        **chunk_metadata(chunk, lists=lists),
-        **source_notes(chunk),
-        **oversize_notes(chunk),
-        **notes,
-    }
+    facts = {**chunk_metadata(chunk, lists=lists), **notes}
     source = RelatedNodeInfo(
         node_id=chunk.doc_id,
         node_type=ObjectType.DOCUMENT,

@@ -21,7 +21,7 @@ from structrag.model_calls.usage import Usage
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3AddReport
-from structrag.retrieval.d3.results import D3Result
+from structrag.retrieval.d3.retriever import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")

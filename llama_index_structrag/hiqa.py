@@ -1,21 +1,28 @@
-"""HiQA's hierarchical contextual augmentation as a node parser."""
+"""HiQA's hierarchical contextual augmentation as a node parser, and a model that describes its
+images."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field
+from llama_index.core.llms import LLM, ChatMessage, ImageBlock, TextBlock
 from llama_index.core.schema import TextNode
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.arguments import HiQAParserArguments
 from llama_index_structrag.conversion import show_index_text, show_text
+from llama_index_structrag.models import LlamaIndexModel
+from llama_index_structrag.options import HiQAParserArguments
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.integrations.segments import segment_notes
+from structrag.integrations.images import PROMPT, open_image
+from structrag.integrations.metadata import HIQA_KEYS
 from structrag.integrations.splitters import UNLIMITED
+from structrag.model_calls.answer_parsing.stripping import without_thoughts
 from structrag.records import Chunk
 
 if TYPE_CHECKING:
@@ -50,6 +57,7 @@ class HiQANodeParser(_Fields):
     """
 
     CORE: ClassVar[Any] = HiQASplitter
+    KEYS: ClassVar[Mapping[str, str]] = HIQA_KEYS
 
     chunk_size: int = Field(
         default=512,
@@ -88,5 +96,55 @@ class HiQANodeParser(_Fields):
         else:
             show_text(node)
 
-    def notes(self, chunk: Chunk) -> dict[str, Any]:
-        return segment_notes(chunk, lists=self.metadata_lists)
+
+@dataclass(frozen=True)
+class ImageDescriber:
+    """Describes images by a chat model, for HiQA's nodes.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> describe = ImageDescriber(MockLLM(), folder="docs")  # or OpenAI(model="gpt-4o")
+        >>> describe("data:image/png;base64,AAAA")[:27]  # the mock says what it was asked
+        'user: Describe this picture'
+
+    `HiQANodeParser(describe_image=describe)` takes it. Web addresses are passed on for the model's
+    provider to fetch; images in data URLs are sent. Addresses come from documents, which may be
+    untrusted, so files are read only from `folder` and below it; without a folder no files are
+    read.
+
+    Attributes:
+        llm: A LlamaIndex LLM that accepts images.
+        prompt: The prompt for each image.
+        folder: The folder that relative addresses refer to.
+    """
+
+    llm: LLM
+    prompt: str = PROMPT
+    folder: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        LlamaIndexModel(self.llm)
+
+    @property
+    def name(self) -> str:
+        """For cache keys and the fingerprints of an index: the model with its settings (never an
+        API key) and the prompt."""
+        return f"{LlamaIndexModel(self.llm).name}: {self.prompt}"
+
+    def __call__(self, address: str) -> str:
+        """The description of the image at an address.
+
+        Raises:
+            InvalidDocument: the address is a file outside `folder`, or the file cannot be read.
+        """
+        message = ChatMessage(
+            role="user", blocks=[TextBlock(text=self.prompt), self._block(address)]
+        )
+        text = self.llm.chat([message]).message.content or ""
+        return without_thoughts(self.prompt, text) or ""
+
+    def _block(self, address: str) -> ImageBlock:
+        image = open_image(address, self.folder)
+        if image.url:
+            return ImageBlock(url=image.url)
+        return ImageBlock(image=image.data, image_mimetype=image.media_type or None)

@@ -46,10 +46,11 @@ class StructragReader(FileReader, BaseReader):
     Args:
         reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
             own function.
-        isolated: Whether to read each PDF in a separate process with limits on memory and time, for
-            untrusted input.
+        isolated: Which files a reader process reads, with limits on memory and time: "auto" (PDF
+            files), True (all files, for untrusted input) or False, as in `structrag.read_file`.
         password: The password of encrypted PDF files.
         images_to: A folder for the pictures of PDF files; the image blocks then name the files.
+        limits: How large a file may be, and what reading it may take, as in `structrag.read_file`.
     """
 
     def lazy_load_data(

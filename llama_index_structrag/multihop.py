@@ -27,8 +27,8 @@ from llama_index_structrag.retrieving import (
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments, check_at_least
+from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY, with_facts
-from structrag.integrations.options import SelfAskOptions
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from llama_index.core.bridge.pydantic import Field, model_validator
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.arguments import (
+from llama_index_structrag.options import (
     ContentAwareParserArguments,
     FixedParserArguments,
 )

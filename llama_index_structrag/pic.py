@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.arguments import PICParserArguments
+from llama_index_structrag.options import PICParserArguments
 from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.pic.splitter import PICSplitter

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from llama_index.core.bridge.pydantic import BaseModel, Field, model_validator
 from llama_index.core.schema import BaseNode
@@ -15,13 +15,11 @@ from llama_index_structrag.parsing import StructureNodeParser, shown_groups
 from llama_index_structrag.settings import Named
 from structrag.chunks.model_splitter import read_boundary_embedder
 from structrag.errors import InvalidParameter
-from structrag.integrations.metadata import full_notes
 from structrag.integrations.retrievers import LSA, chosen_embedding, with_one_embedder
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
-from structrag.records import Chunk
 
 
 def boundary_model(value: Any) -> Any:
@@ -112,9 +110,6 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
     identifies the models by name and settings.
     """
 
-    # Of a chunk's extras -> key of a node's metadata.
-    KEYS: ClassVar[Mapping[str, str]] = {}
-
     if TYPE_CHECKING:  # the settings of the core are fields as well
 
         def __init__(self, **settings: Any) -> None: ...
@@ -154,10 +149,6 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
         if self.embed_model is None and decides_on_vectors(self):
             chosen_embedding("embed_model", None)
         return super()._runner()
-
-    def notes(self, chunk: Chunk) -> dict[str, Any]:
-        """The metadata of a chunk: its extras in `KEYS`."""
-        return full_notes(chunk, self.KEYS, lists=self.metadata_lists)
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any

@@ -47,7 +47,7 @@ from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.index.filters import Filter, Filters
+from structrag.index.selection import Filter, Filters
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.retrievers import (
     chosen_embedding,

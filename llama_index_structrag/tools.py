@@ -11,14 +11,14 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.tools import FunctionTool
 from pydantic import BaseModel, Field
 
-from structrag.integrations.citations import (
+from structrag.integrations.tools import (
     ANSWER,
     SEARCH,
     Citation,
     citation_of,
     shown_citations,
+    tool_name,
 )
-from structrag.integrations.tool_names import tool_name
 
 
 class SearchInput(BaseModel):

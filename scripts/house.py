@@ -1,9 +1,16 @@
-"""Print the figures of the code's structure: `python scripts/house.py [--worst] [--room NAME]`.
+"""Print the figures of the code's structure: `python scripts/house.py [--worst] [--room NAME]`,
+or check its budget: `python scripts/house.py --budget [--write]`.
 
 Tokens are those of code, without comments and docstrings. It measures the core, the two adapters
 and their tests, and needs the standard library only. `--worst` lists the places behind each figure,
 `--room` looks at one room of the core (or at one adapter), `--root` measures another checkout. What
-each figure counts stands in the docstring of its function.
+each figure counts is in the docstring of its function.
+
+`--budget` compares the tokens of each room with its number in `house.toml`, and fails if a room has
+more, or if the numbers add up to more than `ceiling`. So code that grows takes from another room,
+or from what is left below the ceiling, by a change of `house.toml` in the same commit. The numbers
+of `benchmarks` count apart. `--write` writes today's numbers; the ceiling falls with them and never
+rises.
 """
 
 from __future__ import annotations
@@ -35,6 +42,9 @@ from rooms import (
 
 LONGEST_LINE = 100
 HIGHEST_COMPLEXITY = 10
+RESERVE = 10_000  # tokens of the first ceiling above what there was
+APART = "benchmarks"  # tokens that count apart
+BUDGET = "house.toml"
 VAGUE = "found known own told given several each made kept wanted thing things stuff tmp res ret"
 LAYOUT = {
     tokenize.COMMENT,
@@ -270,6 +280,77 @@ def _row(name: str, cells: list[int]) -> str:
     return f"{name:24}" + "".join(numbers)
 
 
+def tokens_by_room(root: Path, everything: list[Source]) -> dict[str, int]:
+    """Tokens of each room and adapter, of the modules beside the rooms together, and of
+    `benchmarks`."""
+    rooms: dict[str, list[Source]] = {"top": []}
+    for source in everything:
+        is_beside = source.package == CORE and source.path.parent == root / PLACES[CORE]
+        rooms.setdefault("top" if is_beside else source.room, []).append(source)
+    files = sorted((root / APART).rglob("*.py"))
+    rooms[APART] = [Source(file, root) for file in files]
+    return {name: tokens(group) for name, group in rooms.items()}
+
+
+def read_budget(root: Path) -> dict[str, int]:
+    """The numbers of `house.toml` by name; {} without the file."""
+    path = root / BUDGET
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = re.findall(r"^(\w+) = ([\d_]+)$", text, re.MULTILINE)
+    return {name: int(number) for name, number in lines}
+
+
+def over_budget(counts: dict[str, int], budget: dict[str, int]) -> list[str]:
+    """A sentence for each number that is too large."""
+    sentences = [
+        f"{name} has {count:,} tokens, {count - budget.get(name, 0):,} more than {BUDGET} allows. "
+        "Remove code, or raise its number and lower another one."
+        for name, count in counts.items()
+        if count > budget.get(name, 0)
+    ]
+    allowed = sum(n for name, n in budget.items() if name not in (APART, "ceiling"))
+    ceiling = budget.get("ceiling", 0)
+    if allowed > ceiling:
+        sentences.append(
+            f"The numbers of {BUDGET} add up to {allowed:,}, {allowed - ceiling:,} more than the "
+            "ceiling. Remove code; the ceiling does not rise."
+        )
+    return sentences
+
+
+def budget_text(counts: dict[str, int], budget: dict[str, int]) -> str:
+    """`house.toml` with today's numbers, and a ceiling that is not above the one before."""
+    total = sum(count for name, count in counts.items() if name != APART)
+    ceiling = min(total + RESERVE, budget.get("ceiling", total + RESERVE))
+    numbers = {"ceiling": ceiling, **counts}
+    rows = [f"{name} = {number:_}" for name, number in numbers.items()]
+    return "\n".join(
+        [
+            "# Tokens of code, without comments and docstrings, that each room may have; see",
+            "# scripts/house.py --budget. The sum of the rooms, without benchmarks, is at most the",
+            "# ceiling.",
+            *rows,
+            "",
+        ]
+    )
+
+
+def check_budget(root: Path, everything: list[Source], write: bool) -> int:
+    """Print the budget, and the sentences of what is above it; the exit status."""
+    counts, budget = tokens_by_room(root, everything), read_budget(root)
+    if write:
+        (root / BUDGET).write_text(budget_text(counts, budget), encoding="utf-8")
+        budget = read_budget(root)
+    total = sum(count for name, count in counts.items() if name != APART)
+    print(
+        f"{total:,} tokens of at most {budget.get('ceiling', 0):,}; {APART} apart: "
+        f"{counts[APART]:,} of {budget.get(APART, 0):,}"
+    )
+    sentences = over_budget(counts, budget)
+    print("\n".join(sentences), file=sys.stderr, end="\n" if sentences else "")
+    return 1 if sentences else 0
+
+
 def crossings(root: Path) -> tuple[dict[str, list[Place]], int] | None:
     """The project's files whose functions run when LangChain's MultiView builds and when it
     answers, and the calls from its `from_documents` to the core's object; None where that cannot
@@ -407,9 +488,17 @@ def main() -> None:
     parser.add_argument(
         "--root", type=Path, default=Path(__file__).resolve().parent.parent
     )
+    parser.add_argument(
+        "--budget", action="store_true", help=f"compare the tokens with {BUDGET}"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="with --budget: write today's tokens"
+    )
     options = parser.parse_args()
     root = options.root.resolve()
     everything = sources(root)
+    if options.budget:
+        sys.exit(check_budget(root, everything, options.write))
     rooms = {source.room for source in everything}
     if options.room and options.room not in rooms:
         parser.error(

@@ -18,6 +18,7 @@ PLACES = {
 # A room may import the rooms before it, never one behind it.
 ROOMS = [
     "_lazy",
+    "_locks",
     "errors",
     "records",
     "_version",

@@ -1,11 +1,13 @@
 """How long the documentation is, and how it reads.
 
-    python scripts/words.py [--docstrings] [--long] [--phrases] [PAGE ...]
+    python scripts/words.py [--docstrings] [--long] [--beginnings] [--phrases] [PAGE ...]
 
-For each page: words, words per sentence, and the share of sentences above 35 words. `--long` prints
-these sentences, `--phrases` the most frequent sequences of four words. Code, table rules, and
-addresses of links and pictures are not words. Without a PAGE: README.md, docs, cookbooks and the
-pages for contributors; with `--docstrings`: the docstrings of each room and adapter.
+For each page: words, words per sentence, the share of sentences above 35 words, and how many begin
+with "Of", "That is", "Such as", "What", "Those" or "Where", where a reader expects a verb or the
+name of the thing (a hint, no rule). `--long` prints the long sentences, `--beginnings` these,
+`--phrases` the most frequent sequences of four words. Code, table rules, and addresses of links and
+pictures are not words. Without a PAGE: README.md, docs, cookbooks and the pages for contributors;
+with `--docstrings`: the docstrings of each room and adapter.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ _ENTRY = re.compile(r"^ {4}(?=[\w`, ]+: )", re.MULTILINE)
 _EXAMPLE = re.compile(r"^ *(>>>|\.\.\.).*\n?((?! *\n| *>>>).*\n)*", re.MULTILINE)
 _TITLE = re.compile(r"^(Args|Attributes|Raises|Example):+$|^:::.*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
+_BEGINNING = re.compile(r"\W*(Of|That is|Such as|What|Those|Where)\b")
 _ENDS = re.compile(r"(?<=[.!?])[)\"]*\s+(?=[A-Z`*\[\"(])")
 
 
@@ -76,7 +79,17 @@ def row(name: str, text: str) -> str:
     lengths = [len(words(sentence)) for sentence in sentences(text)]
     mean = sum(lengths) / max(len(lengths), 1)
     share = 100 * sum(length > LONG for length in lengths) / max(len(lengths), 1)
-    return f"{name:34}{len(words(prose(text))):8,}{mean:10.1f}{share:10.1f}%"
+    hints = len(beginnings(text))
+    return f"{name:34}{len(words(prose(text))):8,}{mean:10.1f}{share:10.1f}%{hints:12,}"
+
+
+def beginnings(text: str) -> list[str]:
+    """Sentences that begin with one of the words of the hint; questions are none."""
+    return [
+        sentence
+        for sentence in sentences(text)
+        if _BEGINNING.match(sentence) and not sentence.endswith("?")
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -87,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("pages", nargs="*", type=Path)
     parser.add_argument("--docstrings", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--beginnings", action="store_true")
     parser.add_argument("--phrases", action="store_true")
     options = parser.parse_args(arguments)
     pages = options.pages or [
@@ -101,9 +115,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     if options.docstrings:
         texts = rooms()
-    print(f"{'':34}{'words':>8}{'/sentence':>10}{f'above {LONG}':>11}")
+    print(
+        f"{'':34}{'words':>8}{'/sentence':>10}{f'above {LONG}':>11}{'beginnings':>12}"
+    )
     for name, text in texts.items():
         print(row(name, text))
+        if options.beginnings:
+            print("\n".join(f"    {sentence}" for sentence in beginnings(text)))
         if options.long:
             for sentence in sentences(text):
                 if len(words(sentence)) > LONG:

@@ -11,7 +11,7 @@ from doubles import HashEmbedder
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.retrieval.d3.evidence import select_flow
-from structrag.retrieval.d3.layout import OutlineSection
+from structrag.retrieval.d3.outlines import OutlineSection
 from structrag.retrieval.d3.selection import Evidence, Selection
 
 QUESTION = "what do cats eat"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from structrag.index.engine_store import EngineStore
+from structrag.index.engine import EngineStore
 from structrag.index.opening import open_store
 from structrag.index.snapshot import Settings
 

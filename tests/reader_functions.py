@@ -17,14 +17,13 @@ from structrag import (
 )
 from structrag.chunks.enriching.definitions import definition_in
 from structrag.model_calls.answer_parsing.ids import parse_ids
-from structrag.model_calls.answer_parsing.json import first_value
-from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.answer_parsing.lists import first_value, parse_keywords
 from structrag.model_calls.answer_parsing.titles import parse_names
 from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
-from structrag.retrieval.multihop.replies import read_answer, read_reply
-from structrag.show.view.rendering import looks
+from structrag.retrieval.multihop.answering import read_answer, read_reply
+from structrag.show.view.gathering import looks
 from structrag.text.extractive import entities, keywords, summarise
 from structrag.text.terms import terms
 

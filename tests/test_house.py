@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import house
 import pytest
@@ -177,3 +178,40 @@ def test_the_command_prints_a_table_and_places(tree: Path) -> None:
     assert row.split()[1:3] == ["137", "0"]
     with pytest.raises(subprocess.CalledProcessError):
         run("--room", "nowhere")
+
+
+def test_the_budget_holds_by_room_and_in_all(tree: Path, capsys: Any) -> None:
+    def check(write: bool = False) -> tuple[int, str]:
+        status = house.check_budget(tree, rooms.sources(tree), write)
+        told = capsys.readouterr()
+        return status, told.out + told.err
+
+    def change(before: str, after: str) -> None:
+        text = budget.read_text(encoding="utf-8")
+        assert before in text
+        budget.write_text(text.replace(before, after), encoding="utf-8")
+
+    budget = tree / "house.toml"
+    assert check()[0] == 1  # without a budget nothing is allowed
+    assert check(write=True) == (
+        0,
+        "143 tokens of at most 10,143; benchmarks apart: 0 of 0\n",
+    )
+    assert check()[0] == 0
+    (tree / "benchmarks").mkdir()
+    (tree / "benchmarks/new.py").write_text("x = 1\n", encoding="utf-8")
+    assert "benchmarks has 3 tokens, 3 more than house.toml allows" in check()[1]
+    change("benchmarks = 0", "benchmarks = 3")
+    store = tree / "shared/structrag/index/store.py"
+    store.write_text("Store = 1\nother = 2\n", encoding="utf-8")
+    status, told = check()
+    assert status == 1 and "index has 6 tokens, 3 more" in told
+    change("index = 3", "index = 6")  # from what is left below the ceiling
+    assert check()[0] == 0
+    change("ceiling = 10_143", "ceiling = 145")
+    assert "add up to 146, 1 more than the ceiling" in check()[1]
+    change("text = 137", "text = 136")  # a room whose number is too small now
+    assert "text has 137 tokens, 1 more" in check()[1]
+    store.unlink()
+    assert check(write=True)[0] == 0
+    assert house.read_budget(tree)["ceiling"] == 145  # it never rises

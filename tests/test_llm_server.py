@@ -32,9 +32,8 @@ from structrag import (
     SelfAsk,
     read_text,
 )
-from structrag.model_calls.counted import tokens_of
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.usage import Usage
+from structrag.model_calls.usage import Usage, tokens_of
 
 pytestmark = [
     pytest.mark.slow,

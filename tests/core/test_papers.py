@@ -11,6 +11,11 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens, ScriptedModel
 
+from benchmarks.judging import (
+    accuracy,
+    adequacy,
+    answer_prompt,
+)
 from structrag import (
     ContentAwareSplitter,
     D3Index,
@@ -22,7 +27,6 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.evaluation import accuracy, adequacy, answer_prompt
 from structrag.records import Chunk, Document
 from structrag.retrieval.d3.selection import Selection
 

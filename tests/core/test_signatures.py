@@ -35,6 +35,7 @@ MUTABLE = {
     "chunks.SentenceMargins",
     "chunks.Supplement",
     "cli.Memory",
+    "reading._Reading",
     "formatting.Converted",
     "integrations.JsonAnswers",
     "integrations.LogProbabilities",

@@ -45,21 +45,6 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize("make", SPLITTERS)
-def test_all_chunks_have_the_same_keys_and_plain_values(make: Any) -> None:
-    chunks = make(chunk_size=120).split_documents(DOCUMENTS)
-    assert len({chunk.metadata["source"] for chunk in chunks}) == 3
-    shapes = {
-        tuple(
-            sorted((key, type(value).__name__) for key, value in chunk.metadata.items())
-        )
-        for chunk in chunks
-    }
-    assert len(shapes) == 1
-    ((*shape,),) = shapes
-    assert {kind for _, kind in shape} <= {"str", "int", "float", "bool"}
-
-
-@pytest.mark.parametrize("make", SPLITTERS)
 def test_no_two_chunks_of_one_call_have_the_same_id(make: Any) -> None:
     same = [*DOCUMENTS, *DOCUMENTS, Document("Terms apply."), Document("Terms apply.")]
     splitter = make(chunk_size=120)
@@ -77,30 +62,6 @@ async def test_ids_are_different_as_chunks_are_ready() -> None:
     assert len({chunk.id for chunk in chunks}) == len(chunks)
     assert list(splitter.lazy_split_documents([*DOCUMENTS, *DOCUMENTS])) == chunks
     assert await splitter.asplit_documents([*DOCUMENTS, *DOCUMENTS]) == chunks
-
-
-@pytest.mark.parametrize(
-    "make", [ContentAwareTextSplitter, PICTextSplitter, IDMSTextSplitter]
-)
-def test_splitting_again_keeps_places_titles_and_source(make: Any) -> None:
-    whole = ContentAwareTextSplitter(chunk_size=100_000)
-    sections = whole.split_documents([DOCUMENTS[2]])
-    parents = ContentAwareTextSplitter(
-        chunk_size=150, chunk_overlap=30
-    ).split_documents(sections)
-    pieces = make(chunk_size=40).split_documents(parents)
-    assert len(pieces) > len(parents) > len(sections) > 3
-    path_of = {
-        section.metadata["start_index"]: section.metadata for section in sections
-    }
-    for piece in pieces:
-        metadata = piece.metadata
-        start, end = metadata["start_index"], metadata["end_index"]
-        assert GUIDE[start:end] == piece.page_content
-        assert (metadata["source_start"], metadata["source_end"]) == (start, end)
-        section = path_of[max(place for place in path_of if place <= start)]
-        assert metadata["heading_path"] == section["heading_path"]
-        assert metadata["source"] == "guide.md"
 
 
 def test_splitting_visible_text_of_a_page_again_keeps_the_place_in_the_markup() -> None:

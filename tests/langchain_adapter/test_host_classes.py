@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-import json
-import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.load import dumps
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.stores import InMemoryByteStore, InMemoryStore
@@ -29,7 +23,6 @@ from langchain_structrag import (
     HiQARetriever,
     MultiViewRetriever,
     PICTextSplitter,
-    TwoHopRetriever,
 )
 
 classic = pytest.importorskip("langchain_classic.retrievers")
@@ -76,41 +69,6 @@ AROUND: dict[str, Any] = {
     ),
     "reorder": lambda made: made | reorder,
 }
-
-
-ASKED = ["Do cats purr?", "Is the moon bright?", "When does the cat eat?", QUESTION]
-ALONE_OR_IN: dict[str, Any] = {
-    "alone": lambda made: made,
-    "two hops": lambda made: TwoHopRetriever(retriever=made),
-    "compressor": lambda made: classic.ContextualCompressionRetriever(
-        base_compressor=EvidenceCompressor(embedding=BagOfWords()), base_retriever=made
-    ),
-}
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize("name", ALONE_OR_IN)
-def test_a_passage_is_equal_whatever_was_asked(name: str, retriever: Any) -> None:
-    made = ALONE_OR_IN[name](retriever.from_documents(DOCUMENTS, BagOfWords()))
-    found = [document for asked in ASKED for document in made.invoke(asked)]
-    passages = {(document.id, document.page_content) for document in found}
-    assert len(found) > len(passages)
-    queries = FakeListChatModel(responses=["\n".join(ASKED)])
-    several = classic.MultiQueryRetriever.from_llm(made, queries).invoke(QUESTION)
-    assert len(several) == len(passages)
-    indexed = index(
-        found,
-        InMemoryRecordManager("passages"),
-        InMemoryVectorStore(BagOfWords()),
-        key_encoder="sha256",
-    )
-    assert indexed["num_added"] == len(passages)
-    for document in found:
-        written = document.metadata
-        assert {"score", "rank", "score_parts"}.isdisjoint(json.loads(dumps(written)))
-        assert 0 <= written["score"] <= 1 and written.get("rank") >= 1
-        copies = copy.deepcopy(document), pickle.loads(pickle.dumps(document))
-        assert [one.metadata["score"] for one in copies] == [written["score"]] * 2
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
@@ -226,18 +184,3 @@ def test_a_chat_with_history_is_answered_from_what_ours_finds(retriever: Any) ->
     assert ANSWER in result["answer"]
     assert len(result["context"]) == 1
     assert asyncio.run(chain.ainvoke(asked))["answer"] == result["answer"]
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_a_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
-    made = retriever.from_documents(DOCUMENTS, "lsa")
-    unsaved = pickle.loads(pickle.dumps(made))
-    assert unsaved.invoke(QUESTION) == made.invoke(QUESTION)
-    unsaved.delete(unsaved.index.document_ids[0])
-    assert len(made.index.document_ids) == len(unsaved.index.document_ids) + 1
-    unsaved.save(tmp_path / "rest")
-    made.save(tmp_path / "index")
-    around = TwoHopRetriever(retriever=made)
-    for one in (made, around, retriever.load(tmp_path / "index", "lsa")):
-        again = pickle.loads(pickle.dumps(one))
-        assert again.invoke(QUESTION) == one.invoke(QUESTION)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
-from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
-from langchain_core.language_models import LLM, FakeListChatModel, FakeListLLM
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import LLM, FakeListLLM
 from langchain_fakes import Chat
-from small_models import small_causal_model, small_tokenizer
 
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
-from structrag.errors import InvalidParameter
-from structrag.model_calls.counted import CountedText, tokens_of
-from structrag.model_calls.requests import Ask, Embed, Failed
+from structrag.model_calls.requests import Ask
 from structrag.model_calls.runner import Runner
-from structrag.models.transformers_margin import TransformersMargin
+from structrag.model_calls.usage import CountedText, tokens_of
 
 
 class Recorder(BaseCallbackHandler):
@@ -74,59 +69,6 @@ async def test_completion_models_answer_too() -> None:
     assert await model.acomplete("q") == "again"
 
 
-def test_names_tell_models_and_settings_apart_and_hold_no_key() -> None:
-    names = {
-        LangChainModel(Chat()).name,
-        LangChainModel(Chat(model="chat-2")).name,
-        LangChainModel(Chat(temperature=0.9)).name,
-        LangChainModel(Chat().bind(temperature=0.5)).name,  # type: ignore[arg-type]
-    }
-    assert len(names) == 4
-    assert "langchain_fakes.Chat(model='chat-1', temperature=0.2)" in names
-    embedder = LangChainEmbedder(Named())
-    assert embedder.name.endswith(".Named(model_name='e5', dimensions=2)")
-    assert not any("secret" in name for name in [*names, embedder.name])
-    assert (
-        LangChainEmbedder(DeterministicFakeEmbedding(size=4)).name
-        != LangChainEmbedder(DeterministicFakeEmbedding(size=5)).name
-    )
-    assert LangChainEmbedder(Named(), name="mine").name == "mine"
-
-
-async def test_embedder_asks_documents_and_queries_apart() -> None:
-    embedder = LangChainEmbedder(Named())
-    assert embedder.embed(["a", "bb"]) == [[1.0, 1.0], [1.0, 2.0]]
-    assert embedder.embed(["a", "bb"], query=True) == [[0.0, 1.0], [0.0, 2.0]]
-    assert await embedder.aembed(["a", "bb"]) == embedder.embed(["a", "bb"])
-    assert await embedder.aembed(["a", "bb"], query=True) == embedder.embed(
-        ["a", "bb"], query=True
-    )
-    assert embedder.embed([]) == []
-
-
-async def test_runner_drives_them() -> None:
-    runner = Runner(llm=LangChainModel(Chat()), embedder=LangChainEmbedder(Named()))
-
-    def steps() -> Any:
-        return (yield [Ask("q"), Embed(("a", "bb"))])
-
-    answer, matrix = runner.run(steps())
-    assert answer == "an answer"
-    assert matrix.shape == (2, 2)
-    again = await runner.arun(steps())
-    assert again[0] == answer
-    assert (again[1] == matrix).all()
-
-
-def test_a_model_that_raises_is_a_failed_call() -> None:
-    runner = Runner(llm=LangChainModel(FakeListChatModel(responses=[])))
-
-    def steps() -> Any:
-        return (yield [Ask("q")])
-
-    assert isinstance(runner.run(steps())[0], Failed)
-
-
 async def test_callbacks_reach_calls_from_threads_and_tasks() -> None:
     recorder = Recorder()
     manager = CallbackManager([recorder])
@@ -150,56 +92,11 @@ def test_own_config_is_used() -> None:
     assert len(recorder.started) == 1
 
 
-def test_wrong_objects_are_named() -> None:
-    with pytest.raises(InvalidParameter, match="embeddings"):
-        LangChainEmbedder("text-embedding-3")  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="model"):
-        LangChainModel(len)  # type: ignore[arg-type]
-
-
 def test_other_objects_are_left_for_the_core() -> None:
     assert as_embedder(None) is None
     assert as_language_model(len) is len
     assert isinstance(as_embedder(Named()), LangChainEmbedder)
     assert isinstance(as_language_model(Chat()), LangChainModel)
-
-
-async def test_async_embedding_does_not_block_the_loop() -> None:
-    class Slow(Named):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            import time
-
-            time.sleep(0.2)
-            return super().embed_documents(texts)
-
-    waiting = asyncio.create_task(LangChainEmbedder(Slow()).aembed(["a"]))
-    ticks = 0
-    while not waiting.done():
-        await asyncio.sleep(0.01)
-        ticks += 1
-    assert ticks >= 5
-
-
-class Served(Chat):
-    """A model behind a server, as ChatOpenAI."""
-
-    base_url: str = "http://localhost:1/v1"
-    presence_penalty: float | None = None
-    answered_calls: int = 0
-
-
-def test_the_server_and_how_answers_are_drawn_are_in_the_name() -> None:
-    models = [
-        Served(),
-        Served(base_url="http://localhost:2/v1"),
-        Served(base_url="http://user:secret@localhost:2/v1"),
-        Served(presence_penalty=0.5),
-    ]
-    names = [LangChainModel(model).name for model in models]
-    assert len(set(names)) == len(names)
-    assert not any("secret" in name or "localhost" in name for name in names)
-    assert LangChainModel(Served(base_url="http://localhost:1/v1")).name == names[0]
-    assert LangChainModel(Served(answered_calls=7)).name == names[0]
 
 
 class Pipeline(LLM):
@@ -218,32 +115,6 @@ class Pipeline(LLM):
         return f"{prompt} Dogs."
 
 
-def pipeline(seed: int = 0) -> Any:
-    return SimpleNamespace(model=small_causal_model(seed), tokenizer=small_tokenizer())
-
-
-async def test_a_model_of_transformers_gives_margins() -> None:
-    pytest.importorskip("torch", reason="the extra 'models' is not installed")
-    loaded = pipeline()
-    adapted = LangChainModel(Pipeline(pipeline=loaded))
-    expected = TransformersMargin(loaded.model, loaded.tokenizer).choose(
-        "cats eat", ("1", "2")
-    )
-    assert adapted.choose("cats eat", ("1", "2")) == pytest.approx(expected)
-    assert await adapted.achoose("cats eat", ("1", "2")) == pytest.approx(expected)
-    raw = LangChainModel(Pipeline(pipeline=loaded), normalised=False)
-    plain = TransformersMargin(loaded.model, loaded.tokenizer, normalised=False)
-    assert raw.choose("cats eat", ("1", "2")) == plain.choose("cats eat", ("1", "2"))
-    again, counted = adapted.unnormalised, adapted.masses.n
-    assert again.choose("cats eat", ("1", "2")) == raw.choose("cats eat", ("1", "2"))
-    assert (again.name, adapted.masses.n) == (raw.name, counted + 1)
-    assert again is adapted.unnormalised and raw.unnormalised is raw
-    assert raw.name == f"{adapted.name}|not normalised"
-    assert adapted.name == LangChainModel(Pipeline(pipeline=pipeline())).name
-    assert adapted.name != LangChainModel(Pipeline(pipeline=pipeline(1))).name
-    assert "weights=float32#" in adapted.name
-
-
 async def test_a_prompt_that_is_repeated_is_no_answer() -> None:
     def call_settings() -> Any:
         return (yield [Ask("Which animal barks at strangers, the cat or the dog?")])
@@ -252,32 +123,6 @@ async def test_a_prompt_that_is_repeated_is_no_answer() -> None:
     assert (
         runner.run(call_settings()) == await runner.arun(call_settings()) == ["Dogs."]
     )
-
-
-def test_a_model_of_transformers_counts_its_own_tokens() -> None:
-    counter = LangChainModel(Pipeline(pipeline=pipeline())).count_tokens
-    assert counter is not None and counter("cats eat dogs .") == 4
-    assert LangChainModel(FakeListLLM(responses=[])).count_tokens is None
-
-
-async def test_a_chat_model_is_given_a_schema_until_it_refuses_one() -> None:
-    class Held(Chat):
-        def _generate(
-            self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any
-        ):  # type: ignore[no-untyped-def]
-            if "response_format" in kw and self.model == "refuses":
-                raise TypeError("unexpected keyword argument 'response_format'")
-            taken = kw.get("response_format", {}).get("type", "plain")
-            return Chat(content=taken)._generate(messages)
-
-    schema = {"type": "object"}
-    takes, refuses = LangChainModel(Held()), LangChainModel(Held(model="refuses"))
-    for model, expected in ((takes, "json_schema"), (refuses, "plain")):
-        assert model.complete_json("p", schema) == expected
-        assert await model.acomplete_json("p", schema) == expected
-        assert tokens_of("p", model.complete_json("p", schema)) == (3, 2)
-    chain = LangChainModel(FakeListLLM(responses=["plain"]))
-    assert chain.complete_json("p", schema) == "plain"
 
 
 def test_a_schema_goes_beside_what_else_is_in_the_body_of_a_request() -> None:

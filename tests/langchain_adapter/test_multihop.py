@@ -3,109 +3,40 @@ and async."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from frameworks import LangChainWords
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_fakes import Scripted
+from multihop_making import FILMS, QUESTION, two_hops
 
 from langchain_structrag import (
-    D3Retriever,
-    HiQARetriever,
     MultiViewRetriever,
     SelfAsk,
-    TwoHopRetriever,
 )
 from structrag.errors import InvalidParameter
-from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
-
-TEXTS = {
-    "x100": "# X100\n\nThe X100 is made by Acme.\n",
-    "acme": "# Acme\n\nAcme was founded by Jane Doe.\n",
-    "zeta": "# Zeta\n\nZeta makes lamps.\n",
-}
-DOCUMENTS = [
-    Document(page_content=text, metadata={"source": f"{name}.md"})
-    for name, text in TEXTS.items()
-]
-QUESTION = "Who founded the maker of the X100?"
-
-
-def two_hops(prompt: str) -> str:
-    """Asks for the maker, then for its founder; answers from the evidence."""
-    if "follow-up questions" in prompt:
-        told = prompt.rpartition("Question:")[2]
-        if "Intermediate answer: Jane Doe" in told:
-            return "So the final answer is: Jane Doe"
-        return (
-            "Follow up: Who founded Acme?"
-            if "Intermediate answer: Acme" in told
-            else "Follow up: Who makes the X100?"
-        )
-    evidence = prompt.partition("Evidence:")[2]
-    if "Who founded Acme?" in prompt:
-        return "Jane Doe" if "Jane Doe" in evidence else "Unanswerable"
-    return "Acme" if "made by Acme" in evidence else "Unanswerable"
-
-
-class Words(BaseRetriever):
-    """Another package's retriever: documents with a word of the question."""
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: Any
-    ) -> list[Document]:
-        wanted = set(re.findall(r"\w{4,}", query)) | set(re.findall(r"X\d+", query))
-        return [
-            d for d in DOCUMENTS if wanted & set(re.findall(r"\w+", d.page_content))
-        ]
-
 
 MODEL = Scripted(script=two_hops)
-RETRIEVERS: dict[str, Callable[[], BaseRetriever]] = {
-    "d3": lambda: D3Retriever.from_documents(DOCUMENTS),
-    "multiview": lambda: MultiViewRetriever.from_documents(DOCUMENTS, k=1),
-    "hiqa": lambda: HiQARetriever.from_documents(DOCUMENTS, k=1),
-    "other": lambda: Words(),
-    "twohop": lambda: TwoHopRetriever(
-        retriever=MultiViewRetriever.from_documents(DOCUMENTS, k=1)
-    ),
-}
+TEXTS = {"films": FILMS, "other": "# Other\n\nSomething else is here.\n"}
+DOCUMENTS = [Document(text, id=name) for name, text in TEXTS.items()]
 
 
-@pytest.mark.parametrize("kind", list(RETRIEVERS))
-async def test_two_hops_over_any_retriever(kind: str) -> None:
-    chain = SelfAsk(RETRIEVERS[kind](), MODEL)
-    result = chain.invoke(QUESTION)
-    assert (result["question"], result["answer"], result["stopped"]) == (
-        QUESTION,
-        "Jane Doe",
-        "final_answer",
-    )
-    assert [(hop["follow_up"], hop["answer"]) for hop in result["trace"]] == [
-        ("Who makes the X100?", "Acme"),
-        ("Who founded Acme?", "Jane Doe"),
-    ]
-    sources = {d.metadata["source"] for d in result["evidence"]}
-    assert {"x100.md", "acme.md"} <= sources
-    assert all(type(d) is Document for hop in result["trace"] for d in hop["evidence"])
-    assert (
-        result["cost"]["ask"]["calls"],
-        result["cost"]["answer"]["calls"],
-        result["failures"],
-    ) == (3, 2, 0)
-    assert result["trace"][0]["cost"]["prompt_tokens"] > 0
-    assert await chain.ainvoke(QUESTION) == result
-    if kind == "other":
-        assert result["trace"][0]["evidence"] == Words().invoke("Who makes the X100?")
+def retriever() -> MultiViewRetriever:
+    return MultiViewRetriever.from_documents(DOCUMENTS, "lsa", k=3)
+
+
+def other() -> BaseRetriever:
+    """Another package's retriever."""
+    parts = [Document(part) for part in FILMS.split("\n") if part]
+    return LangChainWords(documents=parts)
 
 
 async def test_batches_dicts_chains_and_conditions() -> None:
-    chain = SelfAsk(RETRIEVERS["multiview"](), MODEL)
+    chain = SelfAsk(retriever(), MODEL)
     expected = chain.invoke(QUESTION)
     assert chain.batch([QUESTION, {"question": QUESTION}]) == [expected, expected]
     assert await chain.abatch([QUESTION], config={"max_concurrency": 1}) == [expected]
@@ -113,39 +44,18 @@ async def test_batches_dicts_chains_and_conditions() -> None:
         RunnableLambda(lambda text: {"question": text})
         | chain
         | (lambda r: r["answer"])
-    ).invoke(QUESTION) == "Jane Doe"
+    ).invoke(QUESTION) == "Bergen"
     assert list(chain.stream(QUESTION)) == [expected]
-    nothing = chain.invoke(QUESTION, where={"doc_id": "zeta.md"})
+    nothing = chain.invoke(QUESTION, where={"doc_id": "other"})
     assert nothing["answer"] == "Unanswerable"
-    assert nothing == chain.invoke(
-        {"question": QUESTION, "where": {"doc_id": "zeta.md"}}
-    )
-    assert {d.metadata["doc_id"] for d in nothing["evidence"]} == {"zeta.md"}
+    assert nothing == chain.invoke({"question": QUESTION, "where": {"doc_id": "other"}})
+    assert {d.metadata["doc_id"] for d in nothing["evidence"]} == {"other"}
     with pytest.raises(InvalidParameter, match="where"):
-        SelfAsk(Words(), MODEL).invoke(QUESTION, where={"doc_id": "zeta.md"})
+        SelfAsk(other(), MODEL).invoke(QUESTION, where={"doc_id": "other"})
 
 
-def test_it_is_the_core_self_ask() -> None:
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, k=2)
-    settings: dict[str, Any] = {"max_followups": 1, "evidence_tokens": 50}
-    core = CoreSelfAsk(retriever._core(), two_hops, **settings).answer(QUESTION)
-    result = SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)
-    assert (
-        (result["answer"], result["stopped"])
-        == (core.answer, core.stopped)
-        == (core.answer, "max_followups")
-    )
-    assert [d.id for d in result["evidence"]] == [hit.chunk.id for hit in core.evidence]
-    retriever.k = 1
-    assert len(SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)["evidence"]) == 1
-    assert (
-        SelfAsk(retriever, MODEL, token_budget=0).invoke(QUESTION)["stopped"]
-        == "token_budget"
-    )
-
-
-@pytest.mark.parametrize("kind", ["d3", "other"])
-async def test_calls_and_searches_are_child_runs(kind: str) -> None:
+@pytest.mark.parametrize("make", [retriever, other])
+async def test_calls_and_searches_are_child_runs(make: Any) -> None:
     runs: dict[str, list[Any]] = {"chain": [], "model": [], "retriever": []}
 
     class Recorder(BaseCallbackHandler):
@@ -162,10 +72,10 @@ async def test_calls_and_searches_are_child_runs(kind: str) -> None:
         ) -> None:
             runs["retriever"].append(parent_run_id)
 
-    chain = SelfAsk(RETRIEVERS[kind](), MODEL)
+    chain = SelfAsk(make(), MODEL)
     chain.invoke(QUESTION, config={"callbacks": [Recorder()]})
     await chain.ainvoke(QUESTION, config={"callbacks": [Recorder()]})
     assert runs["model"] == [run for run in runs["chain"] for _ in range(5)]
     assert runs["retriever"] == (
-        [run for run in runs["chain"] for _ in range(2)] if kind == "other" else []
+        [run for run in runs["chain"] for _ in range(2)] if make is other else []
     )

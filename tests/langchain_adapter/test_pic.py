@@ -3,16 +3,9 @@ documents."""
 
 from __future__ import annotations
 
-import json
-import pickle
-import warnings
-from itertools import pairwise
-
-import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
 from structrag.chunks.pic.splitter import PICSplitter
@@ -47,26 +40,6 @@ class OnlyAsync(Embeddings):
 
     async def aembed_query(self, text: str) -> list[float]:
         return FAKE.embed_query(text)
-
-
-def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> None:
-    chunks = PICTextSplitter(FAKE, chunk_size=300).split_documents(parents())
-    assert len({chunk.id for chunk in chunks}) == len(chunks) > 3
-    for chunk in chunks:
-        assert len(chunk.page_content) <= 300
-        assert (
-            chunk.page_content
-            == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
-        )
-        assert isinstance(chunk.metadata["pic_relevant"], bool)
-        assert (
-            -1 <= chunk.metadata["pic_mean_similarity"] <= 1
-            and "pic_threshold" in chunk.metadata
-        )
-        assert chunk.metadata["pic_degraded"] is False
-        json.dumps(chunk.metadata, allow_nan=False)
-    chunks[0].metadata["tags"].append("y")
-    assert chunks[1].metadata["tags"] == ["x"]
 
 
 def test_the_splitter_is_the_core_with_langchains_models() -> None:
@@ -105,55 +78,3 @@ async def test_async_is_native_and_equal() -> None:
         texts, [{"n": i} for i in range(3)]
     ) == alone.create_documents(texts, [{"n": i} for i in range(3)])
     assert await splitter.asplit_text(TEXT) == alone.split_text(TEXT)
-
-
-def test_without_models_in_tokens_and_as_published() -> None:
-    splitter = PICTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=60)
-    chunks = splitter.split_text(TEXT)
-    assert chunks and all(splitter._length_function(chunk) <= 60 for chunk in chunks)
-    published = PICTextSplitter.paper(strip_whitespace=False)
-    assert (
-        not published.indexing_core().context
-        and PICTextSplitter().indexing_core().context
-    )
-    assert "".join(published.split_text(TEXT)) == TEXT
-    flags = [
-        chunk.metadata["pic_relevant"] for chunk in published.create_documents([TEXT])
-    ]
-    assert all(a != b for a, b in pairwise(flags))
-
-
-def test_it_pickles_and_feeds_a_vector_store() -> None:
-    splitter = pickle.loads(pickle.dumps(PICTextSplitter(FAKE, chunk_size=300)))
-    chunks = splitter.split_documents(parents())
-    store = InMemoryVectorStore(FAKE)
-    assert store.add_documents(chunks) == [chunk.id for chunk in chunks]
-
-
-def test_a_document_brings_its_instructions_in_its_metadata() -> None:
-    queries: list[str] = []
-
-    class Queries(DeterministicFakeEmbedding):
-        def embed_query(self, text: str) -> list[float]:
-            queries.append(text)
-            return super().embed_query(text)
-
-    splitter = PICTextSplitter.paper(
-        Queries(size=16), instructions_key="questions", as_query=True
-    )
-    questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
-    documents = [
-        Document(page_content=TEXT, metadata={"questions": texts, "source": f"{i}"})
-        for i, texts in enumerate(questions)
-    ]
-    splitter.split_documents(documents)
-    assert sorted(queries) == sorted([*questions[0], *questions[1]])
-
-
-def test_lsa_is_told_unless_it_was_asked_for() -> None:
-    with pytest.warns(UserWarning, match="No embedding model was given") as told:
-        PICTextSplitter().split_text(TEXT)
-    assert told[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert PICTextSplitter("lsa").split_text(TEXT)

@@ -30,8 +30,8 @@ from langchain_fakes import DOCUMENTS, EMBEDDING, Chat
 from pydantic import BaseModel
 
 from langchain_structrag import LangChainModel, MultiViewRetriever
+from langchain_structrag.hiqa import ImageDescriber
 from langchain_structrag.models import as_language_model
-from langchain_structrag.vision import ImageDescriber
 from structrag.errors import InvalidParameter
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Ask

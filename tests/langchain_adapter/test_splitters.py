@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_fakes import assert_exact, split
+from langchain_fakes import split
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
 
-from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
-from structrag.reading.files import read_text
-
-SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
-CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
+from langchain_structrag import ContentAwareTextSplitter
 
 
 @pytest.mark.parametrize(
@@ -84,49 +79,6 @@ def test_ids_are_deterministic_uuids_and_differ_between_pages_of_one_source() ->
     assert first == again
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CODE,  # L1
-        "# T\n\n- a\n  - b\n    - c\n",  # L2
-        "# T\n\nkey\tvalue\nnb\u00a0sp\n",  # L3
-        "# A\n\n    # note\n    x = 1\n",  # L4
-        "# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n",  # L5
-        "# A\n\n## B\n\n## C\n\ny\n",  # L6
-        "# T\n\n~~~\n# not a heading\n~~~\n",  # L8
-        "# T\n\nintro\n\n```\ncode\n\n# more\n\nlast\n",  # L10
-        "\n\n".join(["aa bb"] * 4),  # L12
-        "alpha\n\n\n\nbeta\n\ngamma delta epsilon",  # L13
-        "one  two\tthree four",  # L15
-        "a <|endoftext|> b",  # L17
-        # L19.
-        "Cats purr. Cats sleep.\n\nDogs bark.  Dogs run.\nStars shine. Stars burn.",
-        "# A\r\n\r\n## B\r\n\r\ntext\r\n",  # M8
-        "# A\n\nwrite # B here\n\n# B\n",  # M10
-        "👩‍🚀 ok 🧠 👩‍🚀 ok 🧠 " * 5,
-        "今天天气很好。我们去公园散步。" * 20,  # L21
-        "\n  \n  lead\n\n# H\n\nbody  \n\n\n",
-    ],
-)
-@pytest.mark.parametrize("splitter_class", SPLITTERS)
-@pytest.mark.parametrize("size", [10, 20, 4000])
-def test_chunks_are_exact_slices_that_tile_the_text(
-    splitter_class: Any, text: str, size: int
-) -> None:
-    chunks = splitter_class(chunk_size=size).create_documents([text])
-    assert_exact(text, chunks)
-    assert all(len(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
-    whole = splitter_class(chunk_size=size, strip_whitespace=False).create_documents(
-        [text]
-    )
-    assert_exact(text, whole)
-    assert "".join(c.page_content for c in whole) == text
-    # and the joined visible words are all there when white space is left out
-    assert "".join("".join(c.page_content for c in chunks).split()) == "".join(
-        text.split()
-    )
-
-
 def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
     text = "# Alpha\n\nintro\n\n## Beta\n\n" + "Some words here. " * 30
     chunks = split(text, chunk_size=120, add_context=True)
@@ -136,18 +88,6 @@ def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
         assert len(chunk.page_content) <= 120
         span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
         assert chunk.page_content == span or chunk.page_content.endswith("\n" + span)
-
-
-def test_html_offsets_refer_to_the_visible_text() -> None:
-    html = (
-        "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p>"
-        "<h2>U</h2><p>x</p></body></html>"
-    )
-    chunks = split(html)
-    assert_exact(read_text(html).text, chunks)
-    assert chunks[0].page_content == "T\n\nPress Save to finish."
-    assert html[chunks[1].metadata["source_start"] :].startswith("U</h2>")
-    assert chunks[1].metadata["heading_path"] == "T > U"
 
 
 def test_source_suffix_tells_the_format() -> None:
@@ -167,17 +107,3 @@ def test_source_suffix_tells_the_format() -> None:
         .page_content
         in rendered
     )
-
-
-@pytest.mark.parametrize(
-    "splitter_class", [ContentAwareTextSplitter, FixedTextSplitter]
-)
-def test_sentences_may_be_ones_own(splitter_class: Any) -> None:
-    def halves(text: str) -> list[tuple[int, int]]:
-        return [(0, len(text) // 2), (len(text) // 2, len(text))]
-
-    splitter = splitter_class(chunk_size=12, format="text", sentence_splitter=halves)
-    assert splitter.split_text("One two. Threefour five.") == [
-        "One two. Thr",
-        "eefour five.",
-    ]

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import pickle
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_fakes import assert_exact, count_words
-from ticking import ticking
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -26,11 +19,8 @@ from langchain_structrag import (
     PICTextSplitter,
 )
 from structrag.errors import InvalidParameter
-from structrag.reading.files import read_text
 from structrag.text.tokens import tiktoken_counter
 
-SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
-CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
 WORDS = " ".join(f"w{i}" for i in range(60))
 
 
@@ -114,20 +104,6 @@ def test_fixed_splitter_refuses_an_overlap_and_can_end_at_sections() -> None:
     ]
 
 
-def test_wrong_arguments_are_named() -> None:
-    splitter: Any = ContentAwareTextSplitter()
-    wrong = [
-        ("create_documents", "text"),
-        ("split_documents", "text"),
-        ("split_documents", ["text"]),
-    ]
-    for method, argument in [*wrong, ("split_documents", Document(page_content="x"))]:
-        with pytest.raises(InvalidParameter):
-            getattr(splitter, method)(argument)
-    with pytest.raises(InvalidParameter, match="metadatas"):
-        splitter.create_documents(["a", "b"], [{}])
-
-
 @pytest.mark.parametrize("wrong", [None, str.split, lambda text: -1])
 @pytest.mark.parametrize("kind", [ContentAwareTextSplitter, HiQATransformer])
 def test_a_length_function_is_refused_by_its_own_name(kind: Any, wrong: Any) -> None:
@@ -157,117 +133,7 @@ def test_an_own_split_text_decides_what_documents_are_made(base: Any) -> None:
         splitter.split_documents(parent)
 
 
-@pytest.mark.parametrize("splitter_class", SPLITTERS)
-def test_pickled_splitter_splits_the_same(splitter_class: Any) -> None:
-    splitter = splitter_class.from_tiktoken_encoder("cl100k_base", chunk_size=9)
-    again = pickle.loads(pickle.dumps(splitter))
-    assert again.create_documents([CODE + WORDS]) == splitter.create_documents(
-        [CODE + WORDS]
-    )
-
-
 # -- async
 
 
-async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
-    documents = [
-        Document(
-            page_content=f"# H{i}\n\n" + "Some words here. " * 3000,
-            metadata={"source": f"{i}.md"},
-        )
-        for i in range(4)
-    ]
-    splitter = ContentAwareTextSplitter(chunk_size=300)
-    started = time.perf_counter()
-    async with ticking() as ticks:
-        chunks = await splitter.atransform_documents(documents)
-    elapsed = time.perf_counter() - started
-    assert list(chunks) == splitter.transform_documents(documents)
-    assert ticks() >= min(3, elapsed / 0.1)
-
-
 # -- real and random text
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "commonmark_spec/*.md",
-        "fastapi/zh/**/*.md",
-        "peps/pep-00*.rst",
-        "unstructured_html/*.html",
-    ],
-)
-def test_real_files(pattern: str, data_dir: Path) -> None:
-    paths = sorted((data_dir / "parsing").glob(pattern))[:5]
-    assert paths
-    for path in paths:
-        raw = path.read_bytes().decode("utf-8", "replace")
-        chunks = ContentAwareTextSplitter(chunk_size=1200).create_documents(
-            [raw], [{"source": str(path)}]
-        )
-        document = read_text(raw, format="markdown" if path.suffix == ".md" else "auto")
-        assert_exact(document.text, chunks)
-        assert all(
-            len(c.page_content) <= 1200 or c.metadata["oversize"] for c in chunks
-        )
-        assert json.loads(json.dumps([c.metadata for c in chunks])) == [
-            c.metadata for c in chunks
-        ]
-        tiled = ContentAwareTextSplitter(
-            chunk_size=1200, strip_whitespace=False
-        ).create_documents([raw], [{"source": str(path)}])
-        assert "".join(c.page_content for c in tiled) == document.text
-
-
-MARKUP = (
-    "# A\n",
-    "## B c\n",
-    "| a | b |\n|---|---|\n| 1 | 2 |\n",
-    "- x\n",
-    "```\n",
-    "    code\n",
-    "<p>",
-    "<|endoftext|>",
-)
-PIECES = st.sampled_from(
-    [
-        *MARKUP,
-        "\n",
-        "\n\n",
-        "\r\n",
-        "\t",
-        " ",
-        "\u2028",
-        "word ",
-        "Two words. ",
-        "é",
-        "👩‍🚀",
-        "天气。",
-        "x" * 30,
-    ]
-)
-TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
-
-
-@settings(max_examples=60, deadline=None)
-@given(TEXTS, st.integers(1, 60), st.booleans())
-def test_random_text_any_size(text: str, size: int, context: bool) -> None:
-    for counter in (len, count_words, tiktoken_counter("cl100k_base")):
-        splitter = ContentAwareTextSplitter(
-            size, length_function=counter, format="markdown", add_context=context
-        )
-        chunks = splitter.create_documents([text])
-        for chunk in chunks:
-            span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
-            assert span.strip()
-            assert (
-                chunk.page_content == span
-                if not context
-                else chunk.page_content.endswith(span)
-            )
-            assert counter(chunk.page_content) <= size or chunk.metadata["oversize"]
-        tiled = ContentAwareTextSplitter(
-            size, length_function=counter, format="markdown", strip_whitespace=False
-        )
-        assert "".join(tiled.split_text(text)) == (text if text.strip() else "")

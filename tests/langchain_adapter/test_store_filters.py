@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_structrag.store_filters import known_filter
+from langchain_structrag.stores import known_filter
 from structrag.integrations.metadata import DOCUMENT_KEY, VIEW_KEY
 
 

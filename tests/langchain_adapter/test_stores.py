@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from langchain_structrag import HiQARetriever, MultiViewRetriever
+from langchain_structrag import MultiViewRetriever
 from langchain_structrag.stores import entry_id
 
 EMBEDDING = DeterministicFakeEmbedding(size=8)
@@ -235,39 +235,6 @@ def test_a_filter_of_ones_own() -> None:
     )
     assert len(retriever.invoke("Text number 3.", where={"name": "b"})) == 5
     assert asked == [("raw", ["b.md"])] and max(store.searches) <= 7
-
-
-class Limited(Strict):
-    """Takes few entries at once, like Chroma, which takes 166 where SQLite is an old one."""
-
-    def add_documents(
-        self, documents: list[Document], ids: list[str] | None = None, **kwargs: Any
-    ) -> list[str]:
-        return super().add_documents(documents, few(ids), **kwargs)
-
-    def delete(self, ids: Any = None, **kwargs: Any) -> None:
-        super().delete(few(ids), **kwargs)
-
-    def get_by_ids(self, ids: Any) -> list[Document]:
-        return super().get_by_ids(few(ids))
-
-
-def few(ids: Any) -> Any:
-    if len(ids) > 166:
-        raise ValueError(f"Batch size {len(ids)} exceeds maximum batch size 166")
-    return ids
-
-
-@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
-def test_a_long_document_comes_in_batches(kind: Any) -> None:
-    store = Limited(EMBEDDING)
-    sections = [f"## Rule {i}\n\nRule {i} costs {i} euro.\n\n" for i in range(180)]
-    book = Document("# Book\n\n" + "".join(sections), id="book")
-    retriever = kind.from_documents([book], vectorstore=store)
-    assert len(store.store) > 170
-    changed = Document("# Book\n\n" + "".join(sections[1:]), id="book")
-    retriever.add_documents([changed])
-    assert retriever.delete("book") and not store.store
 
 
 @pytest.mark.parametrize("kind", [InMemoryVectorStore, Distances, Scoreless])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from copy import deepcopy
 from typing import Any, get_type_hints
 
@@ -32,85 +31,12 @@ def called(name: str, **arguments: Any) -> dict[str, Any]:
     return {"type": "tool_call", "id": "1", "name": name, "args": arguments}
 
 
-@pytest.mark.parametrize("kind", [EvidenceRetriever, MultiViewRetriever])
-async def test_a_retriever_is_a_tool_that_cites(kind: Any) -> None:
-    retriever = kind.from_documents(documents())
-    tool = retriever.as_tool(description="About pumps.")
-    assert tool.name.startswith("search_pump") and tool.description == "About pumps."
-    assert list(tool.args) == ["query"] and tool.args["query"]["type"] == "string"
-    message = tool.invoke(called(tool.name, query="When does the seal wear?"))
-    assert message.content.startswith("[1] pump.md, Pump")
-    assert "wears after a year" in message.content
-    first = message.artifact[0]
-    assert (
-        f"characters {first.metadata['start_index']} to {first.metadata['end_index']}"
-        in (message.content)
-    )
-    assert (
-        await tool.ainvoke({"query": "When does the seal wear?"})
-    ) == message.content
-
-
-TITLES: dict[str, tuple[list[str], str]] = {
-    "one": (["Gas ovens"], "search_gas_ovens"),
-    "two": (["Leases", "Ovens & grills"], "search_leases_and_ovens_grills"),
-    "many": (["Boilers", "b", "c", "d"], "search_boilers_and_more"),
-    "accents": (["Küche"], "search_kuche"),
-    "no letter": (["猫"], "search_documents_"),
-    "long": (["very " * 30 + "long"], "search_very_very_very"),
-}
-
-
-@pytest.mark.parametrize("titles", TITLES)
-def test_a_tool_is_named_by_the_documents(titles: str) -> None:
-    found, name = TITLES[titles]
-    texts = [f"# {title}\n\nIt is {titles}." for title in found]
-    tool = EvidenceRetriever.from_texts(texts).as_tool()
-    assert tool.name.startswith(name) and len(tool.name) <= 64
-    assert re.fullmatch("[a-zA-Z0-9_-]+", tool.name)
-
-
-def test_the_second_tool_of_a_name_is_told_and_numbered() -> None:
-    def made(text: str) -> Any:
-        return MultiViewRetriever.from_texts([f"# Twins\n\n{text}"])
-
-    first, second = made("One."), made("Two.")
-    assert first.as_tool().name == first.as_tool().name == "search_twins"
-    assert made("One.").as_tool().name == "search_twins"  # the same documents
-    with pytest.warns(UserWarning, match="already has the name 'search_twins'") as told:
-        assert second.as_tool().name == "search_twins_2"
-    assert told[0].filename == __file__
-    assert second.as_tool(name="other").name == "other"
-    with pytest.warns(UserWarning, match="already has the name 'search_twins'"):
-        assert second.as_tool(name="search_twins").name == "search_twins"
-
-
-def test_a_tool_over_two_hops_and_one_that_finds_nothing() -> None:
-    inner = MultiViewRetriever.from_documents(documents())
-    tool = TwoHopRetriever(retriever=inner).as_tool(name="hops")
-    assert tool.name == "hops" and "[1] pump.md" in tool.invoke(
-        {"query": "Who makes the X100?"}
-    )
-    empty = EvidenceRetriever.from_documents([Document("")]).as_tool()
-    assert empty.invoke({"query": "anything"}) == "Nothing was found."
-
-
 def test_a_schema_of_ones_own_is_taken() -> None:
     class Search(BaseModel):
         where: str
 
     retriever = MultiViewRetriever.from_documents(documents())
     assert list(retriever.as_tool(Search, name="a", description="b").args) == ["where"]
-
-
-async def test_self_ask_is_a_tool() -> None:
-    replies = ["Follow up: Who makes the X100?", "Acme", "So the final answer is: Acme"]
-    retriever = MultiViewRetriever.from_documents(documents())
-    tool = SelfAsk(retriever, FakeListChatModel(responses=replies)).as_tool()
-    assert list(tool.args) == ["question"] and "answer_from_pump" in tool.name
-    message = tool.invoke(called(tool.name, question="Who made the X100?"))
-    assert message.content.startswith("Acme\n\n[1] pump.md, Pump")
-    assert message.artifact["answer"] == "Acme"
 
 
 @pytest.mark.parametrize("copied", [deepcopy, lambda t: pickle.loads(pickle.dumps(t))])

@@ -57,11 +57,12 @@ class HashEmbedding(BaseEmbedding):
 
 
 class ScriptedLLM(CustomLLM):
-    """Always gives the same answer. Records the prompts."""
+    """Answers by a script, by default always the same. Records the prompts."""
 
     answer: str = (
         '{"summary": "A scripted summary.", "keywords": ["scripted", "zebra"]}'
     )
+    script: Callable[[str], str] | None = None
     api_key: str = "sk-secret"
     temperature: float = 0.0
     prompts: list[str] = Field(default_factory=list)
@@ -75,7 +76,8 @@ class ScriptedLLM(CustomLLM):
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
         self.prompts.append(prompt)
-        return CompletionResponse(text=self.answer)
+        text = self.script(prompt) if self.script else self.answer
+        return CompletionResponse(text=text)
 
     async def acomplete(
         self, prompt: str, formatted: bool = False, **kwargs: Any

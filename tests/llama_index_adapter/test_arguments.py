@@ -13,7 +13,7 @@ from llama_index_structrag import (
     IDMSNodeParser,
     PICNodeParser,
 )
-from llama_index_structrag.arguments import (
+from llama_index_structrag.options import (
     ContentAwareParserArguments,
     FixedParserArguments,
     HiQAParserArguments,

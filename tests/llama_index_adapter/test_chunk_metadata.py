@@ -48,21 +48,6 @@ def documents() -> list[Document]:
 
 
 @pytest.mark.parametrize("make", PARSERS)
-def test_all_nodes_have_the_same_keys_and_plain_values(make: Any) -> None:
-    nodes = make(chunk_size=60).get_nodes_from_documents(documents())
-    assert len({node.metadata["file_name"] for node in nodes}) == 3
-    shapes = {
-        tuple(
-            sorted((key, type(value).__name__) for key, value in node.metadata.items())
-        )
-        for node in nodes
-    }
-    assert len(shapes) == 1
-    ((*shape,),) = shapes
-    assert {kind for _, kind in shape} <= {"str", "int", "float", "bool"}
-
-
-@pytest.mark.parametrize("make", PARSERS)
 def test_only_keys_that_are_there_are_excluded(make: Any) -> None:
     for node in make(chunk_size=60).get_nodes_from_documents(documents()):
         for keys in (
@@ -88,25 +73,3 @@ def test_lists_where_they_are_asked_for() -> None:
     (image,) = (node for node in nodes if node.metadata["hiqa_kind"] == "image")
     assert image.metadata["heading_path"] == ["Guide", "Cleaning"]
     assert image.metadata["hiqa_images"][0]["file"] == "plan.png"
-
-
-@pytest.mark.parametrize("make", PARSERS)
-def test_parsing_again_keeps_places_titles_and_source(make: Any) -> None:
-    sections = ContentAwareNodeParser(chunk_size=4000).get_nodes_from_documents(
-        [documents()[2]]
-    )
-    path_of = {node.start_char_idx: node.metadata["heading_path"] for node in sections}
-    parents = ContentAwareNodeParser(chunk_size=90).get_nodes_from_documents(sections)
-    nodes = make(chunk_size=40).get_nodes_from_documents(parents)
-    assert len(nodes) > len(parents) > len(sections)
-    for node in nodes:
-        assert GUIDE[node.start_char_idx : node.end_char_idx] == node.text
-        assert node.ref_doc_id == "guide"
-        assert node.metadata["source_start"] == node.start_char_idx
-        section = max(place for place in path_of if place <= node.start_char_idx)
-        assert node.metadata["heading_path"] == path_of[section]
-    titled = [node for node in nodes if node.text.startswith("Rinse")]
-    if make is ContentAwareNodeParser:
-        assert all(
-            "Guide > Cleaning" in node.metadata["heading_context"] for node in titled
-        )

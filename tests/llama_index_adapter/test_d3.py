@@ -3,10 +3,8 @@ async."""
 
 from __future__ import annotations
 
-import json
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +16,10 @@ from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 from multihop_making import two_hops
-from ticking import ticking
 
 from llama_index_structrag import (
     D3Retriever,
@@ -32,9 +29,6 @@ from llama_index_structrag import (
     RetrievalCostEvent,
     SelfAskQueryEngine,
 )
-from structrag.retrieval.d3.index import D3Index
-from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
-from structrag.retrieval.d3.selection import Selection
 
 FILMS = """# Films
 
@@ -125,41 +119,6 @@ def cost_events(call: Any) -> list[Any]:
 # -- D3Retriever
 
 
-@pytest.mark.parametrize("embed_model", [None, HashEmbedding()])
-def test_evidence_is_quoted_in_reading_order(embed_model: Any) -> None:
-    retriever = D3Retriever.from_documents(documents(), embed_model=embed_model)
-    found = retriever.retrieve("Who directed The Lantern?")
-    assert "directed by Ada Holm" in found[0].node.text
-    starts = [(n.node.ref_doc_id != "films", n.node.start_char_idx) for n in found]
-    assert starts == sorted(starts)
-    for node in (n.node for n in found):
-        text = {"films": FILMS, "other": documents()[1].text}[node.ref_doc_id]
-        assert text[node.start_char_idx : node.end_char_idx] == node.text
-        json.dumps(node.to_dict())
-    first = found[0].node
-    assert (
-        first.metadata["heading_context"] == "Films > The Lantern"
-        and first.metadata["year"] == 2020
-    )
-    assert (
-        first.metadata["d3_kind"] == "paragraph"
-        and first.metadata["d3_route"] == "scores"
-    )
-    shown = first.get_content(metadata_mode=MetadataMode.LLM)
-    assert "d3_" not in shown and "scores" not in shown
-
-
-def test_it_gives_what_the_core_gives() -> None:
-    retriever = D3Retriever.from_documents(
-        documents(FILMS + FILLER), embed_model=HashEmbedding(), similarity_top_k=3
-    )
-    core = CoreRetriever(retriever.index, k=3)
-    expected = [(hit.chunk.text.strip(), hit.score) for hit in core.search(QUESTION)]
-    assert [
-        (n.text, n.score) for n in retriever.retrieve(QUESTION)
-    ] == expected and len(expected) <= 3
-
-
 def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
     llm = ThinkingLLM(prompts=[])
     retriever = D3Retriever.from_documents(
@@ -213,37 +172,6 @@ def test_it_serves_a_query_engine_and_tells_events() -> None:
         and cost.cost["route"]["calls"] == cost.cost["select"]["calls"] == 1
     )
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
-
-
-async def test_async_equals_sync_and_is_native() -> None:
-    llm = ThinkingLLM(prompts=[])
-    options: dict[str, Any] = {
-        "embed_model": HashEmbedding(),
-        "llm": llm,
-        "summariser": None,
-    }
-    retriever = D3Retriever.from_documents(documents(FILMS + FILLER), **options)
-    other = await D3Retriever.afrom_documents(documents(FILMS + FILLER), **options)
-    expected = retriever.retrieve(QUESTION)
-    assert llm.async_calls == 0
-    assert (
-        await retriever.aretrieve(QUESTION)
-        == await other.aretrieve(QUESTION)
-        == expected
-    )
-    assert llm.async_calls > 0
-    assert await retriever.aresults([QUESTION, ""]) == retriever.results([QUESTION, ""])
-
-
-def test_strategies_and_limits() -> None:
-    retriever = D3Retriever.from_documents(
-        documents(), strategy="lexical", similarity_top_k=1
-    )
-    assert len(retriever.retrieve("Ada Holm film Bergen")) == 1
-    assert (
-        D3Retriever(D3Index(), selection=Selection(strategy="lexical")).retrieve("x")
-        == []
-    )
 
 
 def test_prompts_can_be_read_and_replaced() -> None:
@@ -302,44 +230,6 @@ RETRIEVERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", list(RETRIEVERS))
-async def test_two_follow_ups_lead_to_the_answer(name: str) -> None:
-    llm = asker()
-    engine = SelfAskQueryEngine(RETRIEVERS[name](), llm)
-    response = engine.query(QUESTION)
-    assert str(response) == "Bergen"
-    told = response.metadata
-    assert told["stopped"] == "final_answer" and told["failures"] == 0
-    assert [(hop["follow_up"], hop["answer"]) for hop in told["trace"]] == [
-        ("Who directed The Lantern?", "Ada Holm"),
-        ("Where was Ada Holm born?", "Bergen"),
-    ]
-    ids = {node.node_id for node in response.source_nodes}
-    assert {each for hop in told["trace"] for each in hop["evidence"]} == ids
-    assert told["cost"]["ask"]["calls"] == 3 and told["cost"]["answer"]["calls"] == 2
-    json.dumps(told)
-    assert llm.async_calls == 0
-    again = await engine.aquery(QUESTION)
-    assert (again.response, again.metadata, again.source_nodes) == (
-        response.response,
-        told,
-        response.source_nodes,
-    )
-    assert llm.async_calls == 5
-
-
-def test_the_nodes_are_those_of_the_retriever() -> None:
-    retriever = D3Retriever.from_documents(documents(), where={"doc_id": "films"})
-    engine = SelfAskQueryEngine.from_args(retriever, asker())
-    nodes = {node.node_id: node for node in engine.query(QUESTION).source_nodes}
-    assert {node.node.ref_doc_id for node in nodes.values()} == {"films"}
-    assert all(
-        FILMS[n.node.start_char_idx : n.node.end_char_idx] == n.node.text
-        for n in nodes.values()
-    )
-    assert engine.retrieve(QueryBundle(QUESTION)) == retriever.retrieve(QUESTION)
-
-
 def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     llm = asker()
@@ -380,19 +270,4 @@ def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     assert str(tool.call(QUESTION)) == "Bergen"
 
 
-async def test_a_blocking_retriever_leaves_the_loop_free() -> None:
-    async with ticking() as ticks:
-        await SelfAskQueryEngine(FixedRetriever(delay=0.1), asker()).aquery(QUESTION)
-    assert ticks() > 10
-
-
 # -- TwoHopRetriever
-
-
-def test_an_engine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="store must be a folder for D3Index"):
-        D3Retriever.from_documents(
-            [], embed_model=HashEmbedding(), store=f"lancedb:{tmp_path}"
-        )
-    with pytest.raises(ValueError, match="store must be a folder for D3Index"):
-        D3Retriever.load(f"lancedb:{tmp_path}", embed_model=HashEmbedding())

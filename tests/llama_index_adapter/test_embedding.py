@@ -7,7 +7,6 @@ import asyncio
 import pickle
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +16,13 @@ from llama_index.core.callbacks import CallbackManager, TokenCountingHandler
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import TextNode
-from llama_index_fakes import HashEmbedding
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
-    MultiViewRetriever,
     StructragEmbedding,
 )
 from structrag import FunctionEmbedder
 from structrag.errors import InvalidParameter
-from structrag.models import LsaEmbedder
 
 TEXTS = [f"text number {i}" for i in range(7)]
 
@@ -53,40 +49,6 @@ class CallSettings(HashEmbedder):
         assert threading.current_thread() is threading.main_thread()
         await asyncio.sleep(0)
         return self.embed(texts, query=query)
-
-
-async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> None:
-    model = StructragEmbedding(CallSettings())
-    expected = HashEmbedder(dimensions=8).embed(TEXTS[:2])
-    assert np.allclose(model.get_text_embedding_batch(TEXTS[:2]), expected)
-    assert np.allclose(model.get_text_embedding(TEXTS[0]), expected[0])
-    assert np.allclose(model.get_query_embedding(TEXTS[0]), 2 * expected[0])
-    assert await model.aget_text_embedding_batch(
-        TEXTS[:2]
-    ) == model.get_text_embedding_batch(TEXTS[:2])
-    assert await model.aget_text_embedding(TEXTS[0]) == model.get_text_embedding(
-        TEXTS[0]
-    )
-    assert await model.aget_query_embedding(TEXTS[0]) == model.get_query_embedding(
-        TEXTS[0]
-    )
-    assert model.embedder.awaited == 3
-    assert (
-        model.get_text_embedding_batch([])
-        == []
-        == await model.aget_text_embedding_batch([])
-    )
-
-
-async def test_a_function_is_awaited_in_a_worker_thread() -> None:
-    seen: list[threading.Thread] = []
-
-    def embed(texts: list[str]) -> list[list[float]]:
-        seen.append(threading.current_thread())
-        return lengths(texts)
-
-    assert await StructragEmbedding(embed).aget_text_embedding("a") == [1.0, 1.0]
-    assert seen[0] is not threading.main_thread()
 
 
 def test_callbacks_see_every_text() -> None:
@@ -184,33 +146,3 @@ def test_a_vector_store_index_takes_it() -> None:
     )
     (found,) = index.as_retriever(similarity_top_k=1).retrieve("valve closes")
     assert found.node.get_content() == "the valve closes"
-
-
-def test_our_retrievers_use_the_embedder_inside() -> None:
-    embedder = HashEmbedder(max_tokens=20)
-    documents = [
-        Document(text=" ".join(f"Pump {i} moves." for i in range(40)), id_="d")
-    ]
-    retriever = MultiViewRetriever.from_documents(
-        documents, embed_model=StructragEmbedding(embedder), views=("raw",)
-    )
-    assert retriever.index.embedder is embedder
-    assert len(embedder.texts) > len(retriever.index)  # windows, not truncation
-
-
-@pytest.mark.parametrize(
-    ("embedder", "sentence"),
-    [
-        (
-            None,
-            "stay the same when documents are added; LSA.*, which None stands for, is fitted",
-        ),
-        (LsaEmbedder(), "stay the same when documents are added; LSA"),
-        (3, "embedder must be None .LSA., the name or folder"),
-        (HashEmbedding(), "embedder must not be a LlamaIndex embedding model; got"),
-        ("no/such-model", "cannot be loaded"),
-    ],
-)
-def test_what_is_no_embedder_is_refused(embedder: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        StructragEmbedding(embedder)

@@ -3,32 +3,24 @@ pipeline."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import pickle
 from pathlib import Path
 from typing import Any
 
-import pdf_making
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from llama_index.core import Document, SimpleDirectoryReader, VectorStoreIndex
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
-from llama_index.core.llms import ChatMessage, ChatResponse
 from llama_index.core.schema import MetadataMode, TextNode
-from llama_index.core.utils import get_tokenizer
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
     HiQAFormatter,
     HiQANodeParser,
-    ImageDescriber,
     LlamaIndexModel,
 )
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.errors import InvalidDocument
 from structrag.model_calls.cache import Cache
 
 MANUAL = """# Pump A
@@ -54,23 +46,6 @@ See the picture above.
 """
 TABLE = "| Name | Value |\n|---|---|\n| Voltage | 12 V |\n| Current | 300 mA |"
 PLAIN = "1 INTRODUCTION\n\nSome words here.\n\n2 METHODS\n\nMore words.\n"
-MARKDOWN = st.lists(
-    st.sampled_from(
-        [
-            "# A",
-            "## B c d",
-            "text here.",
-            "One. Two. Three.",
-            "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |",
-            "| bad | table |\n| 1 |",
-            "![alt words](a.png)",
-            "今天天气很好。",
-            "",
-            "w " * 40,
-        ]
-    ),
-    max_size=10,
-).map("\n\n".join)
 
 
 def parse(
@@ -134,35 +109,6 @@ def test_language_models_see_each_title_once() -> None:
     assert all(
         seen(node, MetadataMode.LLM).count("Pump A") == 1 for node in parse(MANUAL)
     )
-
-
-@settings(max_examples=60, deadline=None)
-@given(text=MARKDOWN, size=st.integers(4, 80))
-def test_nodes_keep_the_limit_and_quote_the_document(text: str, size: int) -> None:
-    nodes = parse(
-        text, HiQANodeParser(chunk_size=size), title="A title of the document"
-    )
-    count = get_tokenizer()
-    for node in nodes:
-        assert (
-            text[node.start_char_idx : node.end_char_idx] == node.text
-            and node.text.strip()
-        )
-        assert node.text in seen(node, MetadataMode.LLM)
-        assert len(count(seen(node, MetadataMode.EMBED))) <= size or (
-            node.metadata["oversize"] and len(node.text) <= 2
-        )
-        assert all(
-            isinstance(value, str | int | bool) for value in node.metadata.values()
-        )
-    spans = [
-        (0, 0),
-        *((node.start_char_idx, node.end_char_idx) for node in nodes),
-        (len(text), len(text)),
-    ]
-    assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
-    tiled = parse(text, HiQANodeParser(chunk_size=size, strip=False))
-    assert "".join(node.text for node in tiled) == (text if text.strip() else "")
 
 
 def test_defaults_are_those_of_the_core() -> None:
@@ -230,33 +176,6 @@ def test_another_parser_behind_it_takes_nothing_over_that_is_not_its_own() -> No
         key.startswith(("segment_", "hiqa_")) for node in again for key in node.metadata
     )
     assert all(seen(node, MetadataMode.EMBED).endswith(node.text) for node in again)
-
-
-async def test_async_gives_the_same_nodes() -> None:
-    document = Document(text=MANUAL, id_="d")
-    parser = HiQANodeParser(describe_image=shout)
-    assert await parser.aget_nodes_from_documents(
-        [document]
-    ) == parser.get_nodes_from_documents([document])
-
-
-def test_real_documents(data_dir: Path) -> None:
-    paths = (
-        sorted((data_dir / "messy").rglob("*.md"))[:3]
-        or sorted(data_dir.rglob("*.md"))[:3]
-    )
-    assert paths
-    count = get_tokenizer()
-    for path in paths:
-        text = path.read_text(encoding="utf-8", errors="replace")[:60_000]
-        nodes = parse(text, file_name=path.name)
-        assert nodes
-        for node in nodes:
-            assert text[node.start_char_idx : node.end_char_idx] == node.text
-            assert (
-                len(count(seen(node, MetadataMode.EMBED))) <= 512
-                or node.metadata["oversize"]
-            )
 
 
 # -- the formatter
@@ -364,75 +283,4 @@ def test_files_are_read_by_their_suffix(tmp_path: Path) -> None:
         reader.load_data(tmp_path / "none.txt")
 
 
-async def test_pdf_files_are_read_by_their_layout(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-    pytest.importorskip("reportlab")
-    path = tmp_path / "pump.pdf"
-    path.write_bytes(pdf_making.made(pdf_making.pump_page))
-    reader = HiQAFormatter()
-    (made,) = reader.load_data(path)
-    assert "# Pump" in made.text and "# 1 Safety" in made.text
-    assert (
-        made.metadata["pages"],
-        json.loads(made.metadata["format_report"])["mode"],
-    ) == (
-        1,
-        "layout",
-    )
-    assert "pages" not in seen(made, MetadataMode.LLM)
-    assert await reader.aload_data(path) == [made]
-    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
-    with pytest.raises(ValueError, match="broken"):
-        reader.load_data(tmp_path / "broken.pdf")
-
-
 # -- images
-
-
-class SeeingLLM(ScriptedLLM):
-    """Says what blocks it was shown."""
-
-    def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
-        text, image = messages[0].blocks
-        shown = (
-            str(image.url)
-            if image.url
-            else f"{len(image.image)} bytes {image.image_mimetype}"
-        )
-        return ChatResponse(
-            message=ChatMessage(role="assistant", content=f"{text.text} {shown}")
-        )
-
-
-def test_an_llm_describes_images_and_reads_no_file_it_should_not(
-    tmp_path: Path,
-) -> None:
-    folder = tmp_path / "docs"
-    (folder / "img").mkdir(parents=True)
-    (folder / "img" / "wiring.png").write_bytes(b"pixels")
-    (tmp_path / "secret.png").write_bytes(b"secret")
-    describe = ImageDescriber(SeeingLLM(), "What?", folder)
-    assert describe("https://example.org/a.png") == "What? https://example.org/a.png"
-    assert describe("data:image/png;base64,cGl4ZWxz").startswith(
-        "What? "
-    ) and "image/png" in describe("data:image/png;base64,cGl4ZWxz")
-    assert describe("img/wiring.png").startswith("What? 8 bytes")
-    for address in ("../secret.png", str(tmp_path / "secret.png")):
-        with pytest.raises(InvalidDocument, match="is outside"):
-            describe(address)
-    with pytest.raises(InvalidDocument, match="pass the folder"):
-        ImageDescriber(SeeingLLM())("a.png")
-    with pytest.raises(InvalidDocument, match="Cannot read the image"):
-        describe("img/none.png")
-    with pytest.raises(ValueError, match="llm must be a LlamaIndex LLM"):
-        ImageDescriber(3)  # type: ignore[arg-type]
-    parser = HiQANodeParser(describe_image=describe)
-    (image,) = of_kind(parse(MANUAL, parser), "image")
-    assert image.metadata["hiqa_description"].startswith("What? 8 bytes")
-    assert "sk-secret" not in str(parser.to_dict())
-    assert (
-        parser.to_dict()
-        != HiQANodeParser(
-            describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)
-        ).to_dict()
-    )

@@ -15,12 +15,9 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.utils import get_tokenizer
-from llama_index_fakes import HashEmbedding
 from ticking import ticking
 
-from llama_index_structrag import HiQANodeParser, HiQARetriever
-from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
+from llama_index_structrag import HiQARetriever
 
 MANUAL = """# Pump {name}
 
@@ -105,27 +102,6 @@ def documents() -> list[Document]:
     ]
 
 
-@pytest.mark.parametrize("name", list(PRODUCTS))
-def test_the_product_named_comes_first(options: Any, name: str) -> None:
-    retriever = HiQARetriever.from_documents(documents(), **options)
-    best = retriever.retrieve(f"What is the voltage of the {name}?")[0]
-    node = best.node
-    assert node.ref_doc_id == name
-    assert (
-        all(name in keyword for keyword in node.metadata["hiqa_keywords"])
-        and node.metadata["hiqa_keywords"]
-    )
-    assert set(node.metadata["score_parts"]) == {"dense", "bm25", "keywords"}
-    assert best.score == pytest.approx(sum(node.metadata["score_parts"].values()))
-    assert (
-        MANUAL.format(name=name, volts=PRODUCTS[name])[
-            node.start_char_idx : node.end_char_idx
-        ]
-        == node.text
-    )
-    json.dumps(node.to_dict())
-
-
 def test_it_serves_a_query_engine_with_tables_in_full_and_images() -> None:
     retriever = HiQARetriever.from_documents(
         documents(), similarity_top_k=5, where={"doc_id": "PX-20"}
@@ -144,76 +120,7 @@ def test_it_serves_a_query_engine_with_tables_in_full_and_images() -> None:
     assert [{"file": "img/PX-20.png", "alt": "Wiring plan"}] in images
 
 
-def test_it_gives_what_the_core_gives() -> None:
-    retriever = HiQARetriever.from_documents(
-        documents(),
-        embed_model=HashEmbedding(),
-        alpha=0.3,
-        beta=0.6,
-        similarity_top_k=4,
-    )
-    core = CoreRetriever(retriever.index, k=4, alpha=0.3, beta=0.6)
-    hits = core.search("voltage of the PX-20")
-    assert [
-        (n.node.ref_doc_id, n.score) for n in retriever.retrieve("voltage of the PX-20")
-    ] == [(h.chunk.doc_id, h.score) for h in hits]
-    assert isinstance(
-        retriever.index.splitter, HiQASplitter
-    ) and retriever.index.views == ("raw",)
-
-
-async def test_documents_are_kept_in_an_engine(tmp_path: Any) -> None:
-    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
-    options = {"embed_model": HashEmbedding(), "similarity_top_k": 3}
-    near = HiQARetriever.from_documents(documents(), **options)
-    store = f"lancedb:{tmp_path}"
-    far = HiQARetriever.from_documents(documents(), store=store, **options)
-    loaded = HiQARetriever.load(store, **options)
-    for query in ("What is the voltage of the PX-20?", "wiring plan", "qqqq", ""):
-        found = [node.node_id for node in near.retrieve(query)]
-        assert [node.node_id for node in far.retrieve(query)] == found
-        assert [node.node_id for node in await loaded.aretrieve(query)] == found
-    assert [n.node_id for n in far.segments()] == [n.node_id for n in near.segments()]
-    for retriever in (near, far):
-        retriever.lexical = WordRetriever(retriever.segments())
-    query = "voltage of the PX-30"
-    assert [n.node_id for n in far.retrieve(query)] == [
-        n.node_id for n in near.retrieve(query)
-    ]
-    assert far.delete("PX-20")
-    assert "PX-20" not in {
-        node.node.ref_doc_id for node in loaded.retrieve("voltage PX-20")
-    }
-
-
-def test_the_node_parsers_settings_count() -> None:
-    cells = HiQARetriever.from_documents(
-        documents(), node_parser=HiQANodeParser(table_cells=True)
-    )
-    plain = HiQARetriever.from_documents(documents())
-    assert any("48 V" in node.text for node in cells.segments()) and not any(
-        "48 V" in n.text for n in plain.segments()
-    )
-
-
 # -- a retriever of the host as the lexical route
-
-
-@pytest.mark.parametrize("scored", [True, False])
-def test_segments_indexed_elsewhere_take_the_place_of_bm25(
-    options: Any, scored: bool
-) -> None:
-    retriever = HiQARetriever.from_documents(documents(), **options)
-    host = WordRetriever(retriever.segments(), scored=scored)
-    retriever.lexical = host
-    found = retriever.retrieve("voltage of the Pump PX-20")
-    assert host.queries == 1 and found[0].node.ref_doc_id == "PX-20"
-    assert min(n.metadata["routes"].get("bm25", 99) for n in found) == 1
-    alone = HiQARetriever(
-        retriever.index, lexical=host, routes=["bm25"], similarity_top_k=50
-    )
-    expected = [n.node_id for n in host.retrieve("pump wiring")]
-    assert [n.node_id for n in alone.retrieve("pump wiring")] == expected
 
 
 def test_segments_carry_the_index_text_and_lead_back() -> None:
@@ -226,40 +133,6 @@ def test_segments_carry_the_index_text_and_lead_back() -> None:
     for host in (WordRetriever(nodes), WordRetriever(renamed)):
         retriever.lexical = host
         assert retriever.retrieve("voltage PX-10")[0].node.ref_doc_id == "PX-10"
-
-
-def test_nodes_of_the_parser_are_mapped_by_their_place() -> None:
-    retriever = HiQARetriever.from_documents(documents(), embed_model=HashEmbedding())
-    retriever.lexical = WordRetriever(
-        HiQANodeParser().get_nodes_from_documents(documents())
-    )
-    found = retriever.retrieve("voltage of the Pump PX-20")
-    assert found[0].node.ref_doc_id == "PX-20" and any(
-        "bm25" in n.metadata["routes"] for n in found
-    )
-
-
-def test_results_that_are_no_segment_are_an_error_and_some_are_left_out() -> None:
-    retriever = HiQARetriever.from_documents(documents())
-    foreign = TextNode(text="voltage of something else", id_="foreign")
-    retriever.lexical = WordRetriever([foreign])
-    with pytest.raises(
-        ValueError,
-        match=r"lexical must be a retriever over this index's segments; none of its 1 results is "
-        r"one",
-    ):
-        retriever.retrieve("voltage")
-    whole = TextNode(text="voltage", start_char_idx=0, end_char_idx=200)
-    whole.relationships = retriever.segments()[0].relationships
-    retriever.lexical = WordRetriever([whole])
-    with pytest.raises(ValueError, match="Index what segments"):
-        retriever.retrieve("voltage")
-    retriever.lexical = WordRetriever([foreign, *retriever.segments()])
-    assert "foreign" not in {
-        n.node_id for n in retriever.retrieve("voltage of something")
-    }
-    retriever.lexical = None
-    assert retriever.retrieve("voltage")
 
 
 async def test_the_hosts_async_call_is_used_and_a_blocking_one_leaves_the_loop_free() -> (

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +21,6 @@ from llama_index.core.chat_engine import (
 )
 from llama_index.core.evaluation import RetrieverEvaluator
 from llama_index.core.indices.postprocessor import LongContextReorder
-from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import (
@@ -39,7 +36,7 @@ from llama_index.core.query_engine import (
 )
 from llama_index.core.question_gen import LLMQuestionGenerator
 from llama_index.core.retrievers import AutoMergingRetriever, QueryFusionRetriever
-from llama_index.core.schema import IndexNode, MetadataMode, TransformComponent
+from llama_index.core.schema import IndexNode, MetadataMode
 from llama_index.core.selectors import LLMSingleSelector
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.tools import QueryEngineTool
@@ -48,13 +45,11 @@ from llama_index_fakes import HashEmbedding
 from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
-    EvidencePostprocessor,
     EvidenceRetriever,
     FixedNodeParser,
     HiQANodeParser,
     HiQARetriever,
     MultiViewRetriever,
-    TwoHopRetriever,
 )
 
 TEXTS = {
@@ -184,48 +179,6 @@ async def test_results_are_fused_with_those_of_other_retrievers(
 
 
 ASKED = ["What moves water?", "When do cats eat fish?", "Do cats sleep all day?"]
-ALONE_OR_IN: dict[str, Any] = {
-    "alone": lambda made: made.retrieve,
-    "two hops": lambda made: TwoHopRetriever(made).retrieve,
-    "postprocessor": lambda made: (
-        lambda question: EvidencePostprocessor(
-            embed_model=HashEmbedding()
-        ).postprocess_nodes(made.retrieve(question), query_str=question)
-    ),
-}
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize("name", ALONE_OR_IN)
-def test_a_passage_is_equal_whatever_was_asked(name: str, retriever: Any) -> None:
-    retrieve = ALONE_OR_IN[name](found_by(retriever))
-    found = [one.node for asked in [*ASKED, QUESTION] for one in retrieve(asked)]
-    hashes = {node.node_id: node.hash for node in found}
-    assert len(found) > len({node.hash for node in found}) == len(hashes)
-    assert all(hashes[node.node_id] == node.hash for node in found)
-    store = SimpleDocumentStore()
-    store.add_documents(found)
-    assert {name: one.hash for name, one in store.docs.items()} == hashes
-    pipeline = IngestionPipeline(transformations=[Counted()])
-    for node in found:
-        pipeline.run(nodes=[node])
-    assert pipeline.transformations[0].calls == len(hashes)
-    if name == "alone":
-        assert all("score_parts" in node.metadata for node in found)
-        assert all("score_parts" not in node.to_dict()["metadata"] for node in found)
-
-
-class Counted(TransformComponent):
-    """Counts how often nodes are not in the cache of ingestion."""
-
-    calls: int = 0
-
-    def __call__(self, nodes: Any, **kwargs: Any) -> Any:
-        self.calls += 1
-        return nodes
-
-    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        return {"class_name": "Counted"}
 
 
 class Asking(MockLLM):
@@ -343,15 +296,3 @@ def test_how_a_document_is_shown_holds_for_its_nodes(parser: Any) -> None:
         shown = node.get_content(metadata_mode=MetadataMode.LLM)
         assert embedded.startswith("<<author=A") and "secret" not in embedded
         assert shown.startswith("<<secret=s") and "author" not in shown
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_a_retriever_is_pickled(retriever: Any, tmp_path: Path) -> None:
-    made = retriever.from_documents(documents(), embed_model="lsa")
-    unsaved = pickle.loads(pickle.dumps(made))
-    assert unsaved.retrieve(QUESTION) == made.retrieve(QUESTION)
-    made.save(tmp_path / "index")
-    loaded = retriever.load(tmp_path / "index", embed_model="lsa")
-    for one in (made, TwoHopRetriever(made), loaded):
-        again = pickle.loads(pickle.dumps(one))
-        assert again.retrieve(QUESTION) == one.retrieve(QUESTION)

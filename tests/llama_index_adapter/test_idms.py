@@ -20,16 +20,11 @@ from llama_index.core.llms import (
     LLMMetadata,
     MockLLM,
 )
-from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding, ScriptedLLM
-from samples import sections_with_a_definition
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
-from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.integrations.splitters import defaults_of
-from structrag.models.embedders import FunctionEmbedder
-from structrag.reading.files import read_text
 
 TEXT = (
     "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
@@ -112,48 +107,6 @@ async def test_log_probabilities_are_read(is_chat: bool) -> None:
     assert model.llm.async_calls == 1
 
 
-def test_what_a_model_takes_is_tried_out_once() -> None:
-    for model, counts in (
-        (Weigher(), (1, 2)),
-        (Weigher(refuses="max_tokens"), (2, 3)),
-        (Weigher(tells=False), (1, 1)),
-    ):
-        adapted = LlamaIndexModel(model)
-        for number in counts:
-            adapted.choose(QUESTION, ("2", "1"))
-            assert len(model.parameters) == number
-    assert LlamaIndexModel(MockLLM()).choose("q", ("2", "1")) is None
-
-
-def test_nodes_are_the_chunks_of_the_core() -> None:
-    document = Document(text=TEXT, id_="d")
-    nodes = parser(
-        chunk_size=12, min_chunk_size=4, add_context=False, strip=False
-    ).get_nodes_from_documents([document])
-    model = HashEmbedding()
-    core = IDMSSplitter(
-        max_tokens=12,
-        min_tokens=4,
-        heading_path=False,
-        counter=lambda text: len(text.split()),
-    )
-    chunks = core.split(
-        read_text(TEXT),
-        embedder=FunctionEmbedder(
-            lambda texts: [model._vector(text) for text in texts], "hash"
-        ),
-    )
-    assert [node.text for node in nodes] == [chunk.text for chunk in chunks]
-    assert "".join(node.text for node in nodes) == TEXT
-    for node, chunk in zip(nodes, chunks, strict=True):
-        assert TEXT[node.start_char_idx : node.end_char_idx] == node.text
-        assert node.metadata["idms_margin_source"] == "similarity"
-        assert node.metadata["idms_margin"] == (chunk.extras["margin"] or 0.0)
-        assert "idms" not in node.get_content(MetadataMode.EMBED) + node.get_content(
-            MetadataMode.LLM
-        )
-
-
 def test_settings_survive_and_tell_apart() -> None:
     made = parser(chunk_size=30, merge="none")
     again = IDMSNodeParser.from_dict(
@@ -200,23 +153,3 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
         IDMSNodeParser().core_splitter(300, len).least_tokens
         == IDMSSplitter().least_tokens
     )
-
-
-ENRICHED = sections_with_a_definition()
-
-
-def test_as_published_the_nodes_are_enriched() -> None:
-    def answer(prompt: str) -> str:
-        return "8" if "Rating:" in prompt else "1"
-
-    documents = [
-        Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})
-    ]
-    published = IDMSNodeParser.paper(HashEmbedding(), answer)
-    assert published.enrich == "paper" and published.add_context
-    mine = IDMSNodeParser.paper(enrich=IDMSEnricher.paper(rounds=1))
-    core: Any = mine.core_splitter(300, len)
-    assert core.enricher.into_context and not core.splitter.heading_path
-    with pytest.warns(UserWarning, match="log-probabilities"):
-        nodes = published.get_nodes_from_documents(documents)
-    assert all(node.metadata["idms_density"] >= 0 for node in nodes)

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 from llama_index.core.schema import Document
-from llama_index_fakes import HashEmbedding
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
     FixedNodeParser,
     HiQANodeParser,
-    HiQARetriever,
     IDMSNodeParser,
     MultiViewRetriever,
     PICNodeParser,
@@ -31,29 +29,6 @@ PARSERS = [
     PICNodeParser,
     IDMSNodeParser,
 ]
-
-
-@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
-@pytest.mark.parametrize("parser", PARSERS)
-def test_the_path_is_indexed_and_not_shown(kind: Any, parser: Any):
-    settings = {"within_sections": True} if parser is FixedNodeParser else {}
-    retriever = kind.from_documents(
-        [DOCUMENT],
-        embed_model=HashEmbedding(),
-        node_parser=parser(**settings),
-        views=["raw"],
-        similarity_top_k=1,
-    )
-    chunk = next(
-        chunk for chunk in retriever.index.chunks() if "with care" in chunk.text
-    )
-    assert all(
-        title in chunk.index_text
-        for title in ("Handbook", "Maintenance", "Filter cartridge")
-    )
-    node = retriever.retrieve("cartridge")[0].node
-    assert node.text == TEXT[node.start_char_idx : node.end_char_idx]
-    assert "Filter cartridge" in node.metadata["heading_path"]
 
 
 @pytest.mark.parametrize("parser", PARSERS)

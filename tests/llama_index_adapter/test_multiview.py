@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
@@ -25,13 +24,10 @@ from ticking import ticking
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
-    D3Retriever,
-    EvidenceRetriever,
     IndexBuildEndEvent,
     IndexBuildStartEvent,
     MultiViewRetriever,
 )
-from structrag.errors import IndexDamaged, InvalidParameter
 
 TEXTS = {
     "guide": "# Guide\n\nIntro to the tool.\n\n## Install\n\nRun pip install.\n\n## Use\n\nCall "
@@ -152,15 +148,6 @@ async def test_async_calls_leave_the_loop_free():
     assert ticks() > spent / 0.1
 
 
-def test_a_language_model_makes_the_views():
-    llm = ScriptedLLM(prompts=[])
-    retriever = MultiViewRetriever.from_documents(
-        documents(), llm=llm, similarity_top_k=2, invented_keywords=True
-    )
-    assert len(llm.prompts) == 7
-    assert "bm25:keywords" in retriever.retrieve("zebra")[0].metadata["routes"]
-
-
 def test_prompts_can_be_read_and_replaced():
     llm = ScriptedLLM(prompts=[])
     retriever = MultiViewRetriever.from_documents([], llm=llm)
@@ -225,22 +212,6 @@ def test_events_spans_and_callbacks():
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
 
 
-def test_presets_and_settings_reach_the_core():
-    paper = MultiViewRetriever.from_documents(
-        documents(), similarity_top_k=1.5, preset="paper"
-    )
-    assert paper.index.preset == "paper" and 1 <= len(paper.retrieve("dogs")) <= 3
-    one = MultiViewRetriever.from_documents(documents(), views=["raw"], routes=["bm25"])
-    assert one.index.views == ("raw",)
-    assert {route for n in one.retrieve("dogs") for route in n.metadata["routes"]} <= {
-        "bm25:raw"
-    }
-    cut = MultiViewRetriever.from_documents(
-        documents(), node_parser=ContentAwareNodeParser(exclude_titles=["Dogs"])
-    )
-    assert len(cut.index) == 6
-
-
 def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:
     store = SimpleVectorStore()
 
@@ -260,24 +231,3 @@ def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:
         vector_store=fresh,
     )
     assert len(store.data.embedding_dict) == len(fresh.data.embedding_dict)
-
-
-def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
-    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
-    documents = [
-        Document(text="# Pump\n\nIt leaks.\n\n# Valve\n\nIt shuts.", doc_id="a"),
-        Document(text="A valve.", doc_id="b"),
-    ]
-    store, options = f"lancedb:{tmp_path}", {"embed_model": MockEmbedding(embed_dim=8)}
-    made = MultiViewRetriever.from_documents(
-        documents, store=store, similarity_top_k=1, **options
-    )
-    (found,) = made.retrieve("pump leaks")
-    assert found.node.ref_doc_id == "a"
-    assert (found.node.next_node is None) == ("Valve" in found.text)
-    opened = MultiViewRetriever.load(store, similarity_top_k=1, **options)
-    assert [node.node_id for node in opened.retrieve("pump leaks")] == [found.node_id]
-    with pytest.raises(IndexDamaged, match="not saved by EvidenceRetriever"):
-        EvidenceRetriever.load(store, **options)
-    with pytest.raises(InvalidParameter, match="a folder for D3Index"):
-        D3Retriever.load(store, **options)

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from llama_index.core import ChatPromptTemplate, PromptTemplate
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import Field
 from llama_index.core.llms import (
     ChatMessage,
     CompletionResponse,
@@ -22,10 +21,6 @@ from llama_index_structrag import (
     LlamaIndexEmbedder,
     LlamaIndexModel,
 )
-from structrag.errors import InvalidParameter
-from structrag.model_calls.cache import Cache
-from structrag.model_calls.requests import Ask, Embed
-from structrag.model_calls.runner import Runner
 
 
 class Unnamed(BaseEmbedding):
@@ -77,25 +72,6 @@ class OtherLLM(UnnamedLLM):
 
 class Provider(ScriptedLLM):
     additional_kwargs: dict[str, Any] = Field(default_factory=dict)
-
-
-class Encoder:
-    """As much of a SentenceTransformer as is looked at."""
-
-    max_seq_length = 20
-
-    def tokenizer(self, text: str, **options: Any) -> dict[str, list[int]]:
-        return {"input_ids": [0, *range(len(text.split())), 1]}
-
-    def encode(self, texts: list[str]) -> Any:
-        raise NotImplementedError
-
-
-class WithLength(HashEmbedding):
-    """As HuggingFaceEmbedding."""
-
-    max_length: int = 24
-    _model: Any = PrivateAttr(default_factory=Encoder)
 
 
 def test_embedding_models_called_unknown_are_told_apart():
@@ -159,30 +135,3 @@ def test_what_changes_answers_is_in_the_name():
         LlamaIndexModel(Provider(additional_kwargs={"api_key": "sk-1"})).name
         == LlamaIndexModel(Provider(additional_kwargs={"api_key": "sk-2"})).name
     )
-
-
-def test_different_models_share_no_cache_entry():
-    cache = Cache(":memory:")
-
-    def flow() -> Any:
-        return (yield [Embed(("text",)), Ask("q")])
-
-    def run(kind: str) -> Any:
-        models = {
-            "embedder": LlamaIndexEmbedder(Unnamed(folder=kind)),
-            "llm": LlamaIndexModel(UnnamedLLM(answer=kind)),
-        }
-        vectors, answer = Runner(cache=cache, **models).run(flow())
-        return float(vectors[0][0]), answer
-
-    assert [run("a"), run("bb"), run("a")] == [(1.0, "a"), (2.0, "bb"), (1.0, "a")]
-
-
-def test_what_the_model_reads_is_taken_from_its_object():
-    embedder = LlamaIndexEmbedder(WithLength())
-    assert embedder.max_tokens == 24
-    assert embedder.count_tokens("three short words") == 5
-    assert LlamaIndexEmbedder(WithLength(), max_tokens=12).max_tokens == 12
-    assert LlamaIndexEmbedder(HashEmbedding()).max_tokens is None
-    with pytest.raises(InvalidParameter, match="max_tokens"):
-        LlamaIndexEmbedder(HashEmbedding(), max_tokens=0)

@@ -9,8 +9,6 @@ import pickle
 
 import pytest
 from fixture_cases import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.schema import (
@@ -21,7 +19,6 @@ from llama_index.core.schema import (
 )
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
-from ticking import ticking
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
 from structrag.integrations.metadata import titles_of
@@ -31,28 +28,6 @@ GUIDE = (
     "Use\n\nCall it.\n"
 )
 PARSERS = [ContentAwareNodeParser, FixedNodeParser]
-MARKDOWN = st.lists(
-    st.sampled_from(
-        [
-            "# A",
-            "## B",
-            "### C d e",
-            "text here.",
-            "One. Two. Three.",
-            "- item",
-            "| a | b |\n|---|---|\n| 1 | 2 |",
-            "```\n# code\n  x\n```",
-            "a 🙂 b",
-            "今天天气很好。",
-            "<|endoftext|>",
-            "\r",
-            "",
-            "    indented",
-            "w " * 40,
-        ]
-    ),
-    max_size=12,
-).map("\n".join)
 
 
 def words(text: str) -> list[str]:
@@ -109,28 +84,6 @@ def test_nodes_are_sections_with_their_path():
         == "heading_context: Guide > Install\n\n### Linux\n\nUse apt."
     )
     assert nodes[2].get_content(metadata_mode=MetadataMode.LLM) == embedded(nodes[2])
-
-
-@pytest.mark.parametrize("make", PARSERS)
-@settings(max_examples=60, deadline=None)
-@given(text=MARKDOWN, size=st.integers(4, 60))
-def test_nodes_keep_the_limit_and_quote_the_document(make, text, size):
-    nodes = parse(text, make(chunk_size=size), title="A title of the document")
-    assert [node.start_char_idx for node in nodes] == sorted(
-        {node.start_char_idx for node in nodes}
-    )
-    for node in nodes:
-        assert text[node.start_char_idx : node.end_char_idx] == node.text
-        assert node.text.strip()
-        assert count(embedded(node)) <= size or (
-            node.metadata["oversize"] and len(node.text) <= 2
-        )
-    spans = [
-        (0, 0),
-        *((node.start_char_idx, node.end_char_idx) for node in nodes),
-        (len(text), len(text)),
-    ]
-    assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
 
 
 def test_a_cut_table_repeats_its_header_for_the_models_only():
@@ -212,25 +165,6 @@ def test_metadata_that_fits_is_counted():
     nodes = parse(text, ContentAwareNodeParser(chunk_size=64), note="n " * 20)
     assert all(
         count(embedded(node)) <= 64 and "note: n" in embedded(node) for node in nodes
-    )
-
-
-def test_html_nodes_are_visible_text_that_leads_back_to_the_markup():
-    html = (
-        "<html><body><h1>T</h1><p>Press <b>Save</b> &amp; go.</p>"
-        "<h2>U</h2><p>end</p></body></html>"
-    )
-    nodes = parse(html, file_type="text/html")
-    assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > U"]
-    assert "Press Save & go." in nodes[0].text
-    place = nodes[1].metadata["source_start"], nodes[1].metadata["source_end"]
-    assert html[place[0] : place[1]] == "U</h2><p>end"
-    visible = ContentAwareNodeParser(strip=False).get_nodes_from_documents(
-        [Document(text=html, id_="d")]
-    )
-    joined = "".join(node.text for node in visible)
-    assert all(
-        joined[node.start_char_idx : node.end_char_idx] == node.text for node in nodes
     )
 
 
@@ -368,43 +302,6 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
 
 
-def test_settings_reach_the_splitter():
-    assert len(parse(GUIDE, ContentAwareNodeParser(exclude_titles=["install"]))) == 2
-    siblings = "# G\n\n## A\n\nFirst text.\n\n## B\n\nSecond text.\n"
-    assert [
-        len(parse(siblings, ContentAwareNodeParser(min_chunk_size=n))) for n in (0, 30)
-    ] == [
-        2,
-        1,
-    ]
-    assert not any(
-        n.metadata["heading_context"]
-        for n in parse(GUIDE, ContentAwareNodeParser(add_context=False))
-    )
-    flat = "One two three. Four five six. Seven eight nine. " * 4
-    assert (
-        len(
-            parse(
-                flat, ContentAwareNodeParser(flat_chunk_size=12), file_type="text/plain"
-            )
-        )
-        > 3
-    )
-    assert len(parse(flat)) == 1
-    assert len(parse(GUIDE, FixedNodeParser(chunk_size=300))) == 1
-    assert len(parse(GUIDE, FixedNodeParser(chunk_size=300, within_sections=True))) == 4
-
-
-async def test_async_gives_the_same_and_leaves_the_loop_free():
-    documents = [Document(text=GUIDE * 150, id_=str(i)) for i in range(8)]
-    parser = ContentAwareNodeParser(chunk_size=100)
-    async with ticking() as ticks:
-        found = await parser.aget_nodes_from_documents(documents)
-    assert found == parser.get_nodes_from_documents(documents)
-    assert found == await parser.acall(documents)
-    assert ticks() > 10
-
-
 def test_the_global_settings_reach_it(monkeypatch):
     from llama_index.core import Settings
 
@@ -421,31 +318,3 @@ def test_raw_nodes_without_a_source_are_their_own_document():
         and GUIDE[node.start_char_idx : node.end_char_idx] == node.text
         for node in nodes
     )
-
-
-@pytest.mark.parametrize("size", [64, 512])
-def test_real_documents(size, data_dir):
-    files = sorted(
-        path
-        for path in (data_dir / "parsing").rglob("*")
-        if path.suffix in {".md", ".html"}
-    )[::25]
-    assert len(files) > 10
-    documents = [
-        Document(
-            text=path.read_text(encoding="utf-8"),
-            id_=path.name,
-            metadata={"file_path": path.name},
-        )
-        for path in files
-    ]
-    nodes = ContentAwareNodeParser(chunk_size=size).get_nodes_from_documents(documents)
-    texts = {document.id_: document.text for document in documents}
-    for node in nodes:
-        assert count(embedded(node)) <= size or node.metadata.get("oversize")
-        if not node.ref_doc_id.endswith((".html", ".htm")):
-            assert (
-                texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx]
-                == node.text
-            )
-    assert len({node.node_id for node in nodes}) == len(nodes)

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from doubles import HashTokens
 from llama_index.core import Document
 from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding
 from samples import dense_document
 
 from llama_index_structrag import (
-    ContentAwareNodeParser,
     HiQANodeParser,
     IDMSNodeParser,
-    MultiViewRetriever,
-    PICNodeParser,
 )
 from structrag import IDMSEnricher
-
-LONG = "It moves water. " * 400
-TITLE = " ".join(f"word{i}" for i in range(81))
-NESTED = f"# Manual\n\nIntro.\n\n## {TITLE}\n\nBody.\n\n### Deep\n\nA text.\n"
-
-
-def words(text: str) -> list[str]:
-    return text.split()
-
-
-def test_mcs_parser_gives_whole_sections_and_flc_300() -> None:
-    parser = ContentAwareNodeParser.paper(strip=False, tokenizer=words)
-    text = f"# A\n\nx\n\n# B\n\n{LONG}"
-    nodes = parser.get_nodes_from_documents([Document(text=text)])
-    assert [node.text for node in nodes] == ["# A\n\nx\n\n", f"# B\n\n{LONG}"]
-    assert all(not node.metadata["heading_context"] for node in nodes)
-    flat = parser.get_nodes_from_documents([Document(text=LONG)])
-    assert len(flat) > 1 and max(len(words(node.text)) for node in flat) <= 300
-
-
-@pytest.mark.parametrize("preset", ["paper", "code"])
-def test_hiqas_path_is_whole(preset: str) -> None:
-    parser = getattr(HiQANodeParser, preset)()
-    node = parser.get_nodes_from_documents([Document(text=NESTED)])[-1]
-    assert node.metadata["heading_context"] == f"Manual > {TITLE}"
 
 
 def test_tables_are_embedded_as_in_langchain_without_names_of_keys() -> None:
@@ -72,28 +42,3 @@ def test_the_reader_of_a_reduced_node_gets_the_shorter_text() -> None:
             assert shown == node.metadata["idms_reduced"]
         place = slice(node.start_char_idx, node.end_char_idx)
         assert source.text[place] == node.text
-
-
-def test_results_tell_what_pic_saw() -> None:
-    retriever = MultiViewRetriever.from_documents(
-        [Document(text="# Cats\n\nCats purr. Cats sleep. The pump leaks.")],
-        embed_model=HashEmbedding(),
-        node_parser=PICNodeParser.paper(),
-        preset="paper",
-        similarity_top_k=1,
-    )
-    for scored in retriever.retrieve("Cats purr"):
-        assert scored.node.metadata["pic_relevant"] in (True, False)
-        assert "pic_relevant" not in scored.node.get_content(MetadataMode.LLM)
-
-
-def test_tfidf_and_token_encoders_are_routes() -> None:
-    retriever = MultiViewRetriever.from_documents(
-        [Document(text="The pump leaks."), Document(text="Cats sleep all day.")],
-        embed_model=HashEmbedding(),
-        routes=["tfidf", HashTokens()],
-        similarity_top_k=1,
-    )
-    (scored,) = retriever.retrieve("Which pump leaks?")
-    assert scored.node.text == "The pump leaks."
-    assert {"tfidf:raw", "tokens:raw"} <= set(scored.node.metadata["routes"])

@@ -3,8 +3,6 @@ and its cache."""
 
 from __future__ import annotations
 
-import pickle
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,8 +10,7 @@ from llama_index.core import Document, MockEmbedding
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import MockLLM
-from llama_index.core.schema import BaseNode, MetadataMode
-from llama_index.core.utils import get_tokenizer
+from llama_index.core.schema import BaseNode
 
 from llama_index_structrag import PICNodeParser
 from structrag.chunks.pic.splitter import PICSplitter
@@ -68,25 +65,6 @@ def told(nodes: list[BaseNode]) -> list[tuple[Any, ...]]:
     return [(node.id_, node.get_content(), node.metadata) for node in nodes]
 
 
-def test_nodes_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> None:
-    parser = PICNodeParser(embed_model=Words(), chunk_size=90)
-    nodes = parser.get_nodes_from_documents(documents())
-    assert len({node.id_ for node in nodes}) == len(nodes) > 6
-    for node in nodes:
-        assert node.text == TEXT[node.start_char_idx : node.end_char_idx]
-        assert (
-            len(get_tokenizer()(node.get_content(metadata_mode=MetadataMode.EMBED)))
-            <= 90
-        )
-        assert (
-            isinstance(node.metadata["pic_relevant"], bool)
-            and "pic_threshold" in node.metadata
-        )
-        assert "pic_" not in node.get_content(metadata_mode=MetadataMode.EMBED)
-        assert "pic_" not in node.get_content(metadata_mode=MetadataMode.LLM)
-    assert nodes[0].next_node.node_id == nodes[1].id_ and nodes[0].ref_doc_id == "a"
-
-
 async def test_async_is_native_and_equal() -> None:
     expected = PICNodeParser(
         embed_model=Words(), llm=MockLLM(), chunk_size=90
@@ -131,17 +109,6 @@ def test_a_pipeline_runs_it_and_keeps_its_result() -> None:
     assert told(pipeline.run(documents=documents())) == told(first) and not seen
 
 
-def test_without_models_as_published_and_pickled() -> None:
-    parser = pickle.loads(pickle.dumps(PICNodeParser(chunk_size=90, strip=False)))
-    nodes = parser.get_nodes_from_documents(documents()[:1])
-    assert "".join(node.text for node in nodes) == TEXT
-    published = PICNodeParser.paper(embed_model=Words()).get_nodes_from_documents(
-        documents()[:1]
-    )
-    flags = [node.metadata["pic_relevant"] for node in published]
-    assert len(flags) > 2 and all(a != b for a, b in pairwise(flags))
-
-
 def test_defaults_and_presets_are_those_of_the_core() -> None:
     for parser, core in (
         (PICNodeParser(), PICSplitter()),
@@ -157,20 +124,3 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
         PICNodeParser().core_splitter(300, len).least_tokens
         == PICSplitter().least_tokens
     )
-
-
-def test_a_document_brings_its_instructions_in_its_metadata() -> None:
-    queries: list[str] = []
-
-    class Queries(Words):
-        def _get_query_embedding(self, query: str) -> list[float]:
-            queries.append(query)
-            return vector(query)
-
-    parser = PICNodeParser.paper(Queries(), instructions_key="questions", as_query=True)
-    questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
-    documents = [
-        Document(text=TEXT, metadata={"questions": texts}) for texts in questions
-    ]
-    parser.get_nodes_from_documents(documents)
-    assert sorted(set(queries)) == sorted([*questions[0], *questions[1]])

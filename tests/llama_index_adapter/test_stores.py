@@ -10,7 +10,7 @@ from llama_index.core import Document
 from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index_fakes import HashEmbedding, ListStore
 
-from llama_index_structrag import HiQARetriever, MultiViewRetriever
+from llama_index_structrag import MultiViewRetriever
 from structrag.errors import InvalidParameter, ModelFailed
 
 
@@ -93,27 +93,6 @@ def test_a_store_that_cannot_delete_is_named_and_nothing_is_deleted() -> None:
     assert {node.node.ref_doc_id for node in retriever.retrieve("Text")} == {"d0", "d1"}
     with pytest.raises(ModelFailed, match=broken):
         retriever.add([Document(text="# A\n\nNew.", id_="d0")])
-
-
-class Limited(ListStore):
-    """Takes few entries at once, like Chroma, which takes 166 where SQLite is an old one."""
-
-    def add(self, nodes: Any, **kwargs: Any) -> list[str]:
-        if len(nodes) > 166:
-            raise ValueError(f"Batch size {len(nodes)} exceeds maximum batch size 166")
-        return super().add(nodes, **kwargs)
-
-
-@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
-def test_a_long_document_comes_in_batches(kind: Any) -> None:
-    store = Limited(nodes={}, queries=[])
-    sections = [f"## Rule {i}\n\nRule {i} costs {i} euro.\n\n" for i in range(180)]
-    book = Document(text="# Book\n\n" + "".join(sections), id_="book")
-    retriever = kind.from_documents(
-        [book], embed_model=HashEmbedding(), vector_store=store
-    )
-    assert len(store.nodes) > 170
-    assert retriever.delete("book") and not store.nodes
 
 
 def test_a_store_without_the_index_is_told(tmp_path: Path) -> None:

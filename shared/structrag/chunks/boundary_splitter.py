@@ -1,4 +1,4 @@
-"""What PIC and IDMS share: a number for each unit of text or gap, a threshold, bounds."""
+"""The base of PIC and IDMS: a number for each unit of text or gap, a threshold, and size limits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.chunks.bounds import Run, SizeLimits
 from structrag.chunks.divisions import divide
-from structrag.chunks.fitter import Fitter
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.model_splitter import (
     Explanation,
@@ -17,7 +15,8 @@ from structrag.chunks.model_splitter import (
     read_boundary_embedder,
 )
 from structrag.chunks.run_vectors import mean_vectors_flow
-from structrag.chunks.scopes import UnitScope, scopes_of
+from structrag.chunks.runs import Run, SizeLimits
+from structrag.chunks.units import Fitter, UnitScope, scopes_of
 from structrag.model_calls.flow import memoised
 from structrag.model_calls.requests import Flow
 from structrag.reading.settings import ReadingSettings, ReadOptions

@@ -11,8 +11,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from structrag.chunks.code_divisions import Code
-from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
+from structrag.chunks.divisions import (
+    Code,
+    Division,
+    divide,
+    division_blocks,
+    leading_path,
+)
 from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.outline import Outline
@@ -110,7 +115,6 @@ class ContentAwareSplitter(ReadOptions):
     def _is_within(
         self, outline: Outline, limit: int | None, division: Division
     ) -> bool:
-        """Whether the text of a division alone is within the limit."""
         text = outline.document.text[division.start : division.end]
         return limit is None or self.counter(text) <= limit
 

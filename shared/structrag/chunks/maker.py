@@ -1,5 +1,4 @@
-"""From a span of a document to a chunk. It gets its heading path in front, its tokens are counted,
-and its id comes from its place."""
+"""Chunks from spans of a document, with heading path, token counts and an id by place."""
 
 from __future__ import annotations
 
@@ -81,8 +80,8 @@ class ChunkMaker:
     def beside(
         self, context: Context, start: int, end: int
     ) -> tuple[Context, int] | None:
-        """As much of a heading path as fits beside a whole text, and their tokens; None where the
-        text alone is too long."""
+        """Return as much of a heading path as fits beside a whole text, and their tokens; None if
+        the text alone is too long."""
         titles = context.text.split(SEPARATOR)
         while True:
             shorter = Context(SEPARATOR.join(titles), shortened=True)
@@ -151,7 +150,7 @@ class ChunkMaker:
         )
 
     def _body_start(self, section: Section, piece: Piece) -> int:
-        """Behind the heading the piece starts with, if a body follows."""
+        """Return the place after the heading that a piece starts with, if a body follows."""
         body_start = section.body_start
         starts_inside = piece.start < body_start < piece.end
         if starts_inside and self.document.text[body_start : piece.end].strip():
@@ -187,8 +186,8 @@ class IndexLimit:
     )
 
     def fits(self, piece: Piece, spare: int = 0) -> bool:
-        """Whether the index text of a piece keeps the limit. In pieces after the first, `spare`
-        tokens are left free."""
+        """Return True if the index text of a piece keeps the limit. Pieces after the first leave
+        `spare` tokens free."""
         later = piece.start > self.start
         tokens = self.counted.get(piece)
         if tokens is None:

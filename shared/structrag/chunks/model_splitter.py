@@ -1,5 +1,5 @@
-"""What the splitters that read the text share. They are steps, and can be run alone with the models
-at hand."""
+"""The base of splitters that call models. They are steps, and can run alone with the models at
+hand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from structrag.chunks.series import Series
-from structrag.model_calls.failures import fallbacks_of
+from structrag.chunks.units import Series
+from structrag.model_calls.calling import fallbacks_of
 from structrag.model_calls.flow import (
     ask,
     gather,
@@ -25,7 +25,7 @@ from structrag.models.lsa import LsaEmbedder
 from structrag.records import Chunk, Document
 
 T = TypeVar("T")
-# Of the LSA of one document. 256 take several times longer and find no better boundaries.
+# Dimensions of the LSA of one document. 256 take much longer and find no better boundaries.
 OWN_DIMENSIONS = 64
 # Documents of up to 1,000 characters, or so much text, that are read together.
 GROUP = 256
@@ -33,7 +33,7 @@ GROUP = 256
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a splitter saw and did, for plots and tables."""
+    """The numbers and decisions of a splitter, for plots and tables."""
 
     document: Document
     series: tuple[Series, ...]  # one a scope, in reading order

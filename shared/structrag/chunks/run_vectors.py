@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structrag.chunks.bounds import Run
+from structrag.chunks.runs import Run
 from structrag.chunks.units import Unit
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow
@@ -17,7 +17,7 @@ from structrag.records import Chunk
 from structrag.text.arrays import FloatArray
 from structrag.text.vectors import unit_vectors
 
-# What encoders of 256 tokens and more read whole.
+# Encoders of 256 tokens and more read such a text whole.
 WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500
 
 

@@ -1,16 +1,21 @@
-"""The units that splitters who read the text decide about. They are sentences, and blocks that are
-not cut into sentences."""
+"""The units that PIC and IDMS decide about, the scopes they are compared in, and pieces that fit.
+
+A unit is a sentence, or a block that is not cut into sentences.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from structrag.chunks.divisions import Division, division_blocks
+from structrag.chunks.divisions import Division, division_blocks, grouped, leading_path
+from structrag.chunks.maker import ChunkMaker, index_text
+from structrag.chunks.runs import Run, split_once
 from structrag.reading.outline import Outline
 from structrag.records import Block
-from structrag.text.cutting import Cutter
+from structrag.text.cutting import Cutter, Piece, lines_block
+from structrag.text.heading_path import Context
 
 WHOLE = {"code", "table", "math", "image"}  # kinds of blocks that are one unit
 
@@ -89,3 +94,171 @@ def _cut(
             unit.division,
             piece.header,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The numbers of one scope, and where it was cut.
+
+    A scope is a document or a section. `values` has one number a unit (PIC: similarity to the
+    pseudo-instruction) or one a gap in front of a unit, the first being NaN (IDMS: margin).
+    `thresholds` has what each was compared with. A scope that is too short to compare has neither.
+    """
+
+    units: tuple[Unit, ...]
+    values: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    runs: tuple[Run, ...]  # of units; each run is a chunk
+    note: str = ""  # what was used, such as the pseudo-instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Fitter:
+    """Cuts the runs of one document into pieces that fit as indexed.
+
+    Counts of sentences need not add up to the count of the whole, and a cut table repeats its
+    header. So runs that fit by their sum are counted once more.
+    """
+
+    outline: Outline
+    maker: ChunkMaker
+    cutter: Cutter
+
+    def room(self, divisions: Sequence[Division]) -> int | None:
+        """The tokens that the longest context of these divisions leaves for text. It is at least 1,
+        and None without a limit."""
+        if self.maker.limit is None:
+            return None
+        longest = 0
+        for division in divisions:
+            for leading in (True, False):
+                context = self.context(division, leading).text
+                if context:
+                    longest = max(longest, self.maker.counter(context + "\n"))
+        return max(1, self.maker.limit - longest)
+
+    def context(self, division: Division, leading: bool) -> Context:
+        """Return the heading path of a piece. A `leading` piece starts the division and contains
+        its heading."""
+        path = (
+            leading_path(self.outline, division) if leading else division.section.path
+        )
+        return self.maker.context(path, own=not leading)
+
+    def pieces(
+        self,
+        units: Sequence[Unit],
+        run: Run,
+        sizes: Sequence[int],
+        affinity: Sequence[float],
+        least: int = 0,
+    ) -> Iterator[tuple[Run, Piece, Context]]:
+        """The pieces of a run, each with its units and its context. A run that is too long is cut
+        as `split_once` does. A single unit that is too long is cut between its lines or words."""
+        first, last = run
+        unit = units[first]
+        piece = Piece(unit.start, units[last - 1].end, unit.header)
+        context = self.context(unit.division, unit.start == unit.division.start)
+        if self._fits(piece, context):
+            yield run, piece, context
+        elif last - first > 1:
+            for part in split_once(run, sizes, least, affinity):
+                yield from self.pieces(units, part, sizes, affinity, least)
+        else:
+            for part_piece in self._inside(unit, piece):
+                leading = part_piece.start == unit.division.start
+                yield run, part_piece, self.context(unit.division, leading)
+
+    def _fits(self, piece: Piece, context: Context) -> bool:
+        if self.maker.limit is None:
+            return True
+        text = self.outline.document.text
+        whole = text[piece.header[0] : piece.header[1]] + text[piece.start : piece.end]
+        return self.maker.counter(index_text(context.text, whole)) <= self.maker.limit
+
+    def _inside(self, unit: Unit, piece: Piece) -> list[Piece]:
+        """The pieces of a single unit."""
+        text = self.outline.document.text
+        room = self.room([unit.division])
+        if room is None:
+            return [piece]
+        block = Block("paragraph", unit.start, unit.end)
+        if unit.kind in WHOLE:
+            block = lines_block(text, unit.start, unit.end)
+
+        def fits(part: Piece) -> bool:
+            context = self.context(unit.division, part.start == unit.division.start)
+            return self._fits(replace(part, header=unit.header), context)
+
+        parts = self.cutter.cut(text, [block], room, fits=fits)
+        return [replace(part, header=unit.header) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """Units of a scope whose borders no chunk crosses: a section, or text without a gap."""
+
+    first: int
+    last: int  # behind the last unit
+    room: int | None  # tokens that a chunk's text may have beside its heading path
+
+
+@dataclass(frozen=True, slots=True)
+class UnitScope:
+    """Units that share a threshold: a document's, or one section's."""
+
+    path: tuple[str, ...]  # heading titles; () for the document
+    units: tuple[Unit, ...]
+    zones: tuple[Zone, ...]
+    first: int = 0  # number of the first unit in the document
+
+    @property
+    def sizes(self) -> list[int]:
+        """The tokens of each unit."""
+        return [unit.tokens for unit in self.units]
+
+    @property
+    def room(self) -> int | None:
+        """The room of the first zone."""
+        return self.zones[0].room
+
+    @property
+    def run(self) -> Run:
+        """The units by their numbers in the document."""
+        return self.first, self.first + len(self.units)
+
+    @property
+    def start(self) -> int:
+        return self.units[0].start
+
+    @property
+    def end(self) -> int:
+        return self.units[-1].end
+
+
+def scopes_of(
+    fitter: Fitter,
+    divisions: Sequence[Division],
+    *,
+    by_zone: bool,
+    respect_sections: bool,
+) -> list[UnitScope]:
+    """The scopes of a document, in order: one a zone, or one. No division gives none."""
+    scopes: list[UnitScope] = []
+    units: list[Unit] = []
+    zones: list[Zone] = []
+    number = 0
+    for group in grouped(divisions, apart=respect_sections):
+        room = fitter.room(group)
+        first = len(units)
+        for division in group:
+            units += units_of(fitter.outline, division, fitter.cutter, room)
+        zones.append(Zone(first, len(units), room))
+        if by_zone:
+            path = group[0].section.path
+            scopes.append(UnitScope(path, tuple(units), tuple(zones), number))
+            number += len(units)
+            units, zones = [], []
+    if units:
+        scopes.append(UnitScope((), tuple(units), tuple(zones)))
+    return scopes

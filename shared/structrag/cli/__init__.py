@@ -23,6 +23,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (StructragError, OSError) as error:
         _say(error)
         sys.exit(2)
+    except KeyboardInterrupt:  # while it imports; typer says the same of a command
+        sys.exit(130)
 
 
 def _say(message: Exception | Warning | str) -> None:

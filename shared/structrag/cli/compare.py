@@ -23,14 +23,15 @@ from structrag.cli.options import (
     embedder_of,
     splitters,
 )
-from structrag.cli.printing import print_items, show_progress
-from structrag.cli.tables import (
+from structrag.cli.printing import (
     ReportPart,
     ReportTable,
     embedder_text,
     percent,
     points,
+    print_items,
     report_text,
+    show_progress,
 )
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters

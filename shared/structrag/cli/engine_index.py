@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from structrag.cli.index_folder import Changes, fill_store, search_index
 from structrag.cli.options import embedder_of, files_of
@@ -14,7 +17,9 @@ from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.ingestion.ingesting import IngestReport
 from structrag.models.bundled import has_minilm
-from structrag.records import Hit
+from structrag.reading.outline import Outline, build_outline
+from structrag.records import Heading, Hit
+from structrag.retrieval.evidence.pieces import MISSING
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
 
@@ -40,13 +45,46 @@ class EngineIndex:
             else Index.load(address, embedder=model)
         )
 
+    # Everything that is in the store is found.
+    where = None
+
     def update(self, paths: Sequence[Path] = (), **how: Any) -> Changes:
         """Nothing: `structrag index` brings it up to date."""
         return Changes()
 
+    @property
+    def names(self) -> list[str]:
+        """The documents of the store."""
+        ids: list[str] = self.index.document_ids
+        return ids
+
     def holds(self, name: str) -> bool:
-        """Whether a file is in the index."""
+        """Whether a document is in the store."""
         return name in self.index.store
+
+    is_there = holds
+
+    def outline(self, name: str, **how: Any) -> Outline | None:
+        """A document of evidence as the store has it. Its id is never opened as a path.
+
+        What is not kept, such as front matter, is as many line ends.
+        """
+        document = self.index.store.document(name)
+        pool = self.index.level.whole(self.index.store.reader(), name)
+        if pool is None:
+            return build_outline(document, [], lambda start, end: [])
+        (stored,) = pool.documents
+        ordinals, firsts = np.unique(pool.atoms.sections, return_index=True)
+        starts = dict(zip(ordinals.tolist(), pool.atoms.starts[firsts], strict=True))
+        headings = [
+            Heading(len(path), path[-1], int(starts[ordinal]), body_start)
+            for ordinal, (body_start, path) in sorted(stored.sections.items())
+            if path
+        ]
+        text = stored.text.replace(MISSING, "\n")
+        return build_outline(
+            replace(document, text=text), headings, lambda start, end: []
+        )
 
     def search(self, query: str, k: int) -> list[Hit]:
         """The best hits."""

@@ -26,17 +26,18 @@ from structrag.cli.options import (
     numbers,
     splitters,
 )
-from structrag.cli.printing import print_items, show_progress
-from structrag.cli.tables import (
+from structrag.cli.printing import (
     ReportPart,
     ReportTable,
     embedder_text,
     percent,
     points,
+    print_items,
     report_text,
+    show_progress,
 )
 from structrag.errors import InvalidParameter, require
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 from structrag.evaluation.labelled import (
     BUDGETS,
     DEPTHS,

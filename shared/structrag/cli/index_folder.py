@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,12 @@ from typing import Any
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_leave_out
 from structrag.cli.printing import show_progress
-from structrag.errors import InvalidParameter, SaveFailed
+from structrag.errors import InvalidParameter, SaveFailed, warn_user
 from structrag.index.index import Index
-from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.ingesting import IngestReport, ingest, show_files
-from structrag.ingestion.summary import write_json
+from structrag.ingestion.summary import FileState, file_state, is_gone, write_json
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -82,8 +85,9 @@ class IndexFolder:
         >>> index.search("scanned pages", 1)[0].chunk.doc_id.endswith("limits.md")
         True
 
-    Documents have the absolute paths of their files as ids. Files that are named nowhere any more
-    stay; those that are gone from the disk are removed.
+    Documents have the absolute paths of their files as ids. Below the paths that are named it holds
+    the files that `find_files` gives, and elsewhere what it held. A named path leads for good to
+    where it leads at first.
 
     Args:
         folder: Where it lies; made if it is not there. None: in memory only.
@@ -109,6 +113,11 @@ class IndexFolder:
             embedder, max_tokens if method == "multiview" else 0
         )
         self.options: dict[str, Any] = {"cache": cache, "progress": show_progress}
+        # Named path -> what it led to at first; file of the last update -> what it leads to.
+        self._roots: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+        # By file: time of its change, document.
+        self._documents: dict[str, tuple[int, Document]] = {}
         if folder is not None:
             _check_folder(folder)
             self._recall(folder, embedder)
@@ -162,11 +171,11 @@ class IndexFolder:
     def update(self, paths: Sequence[Path] = (), **how: Any) -> Changes:
         """Read new or changed files, and remove those that are gone.
 
-        What another process has done to the index meanwhile stays.
+        What another process has done to the index meanwhile stays. What was finished before an
+        error or an interruption is kept. Where it cannot be saved, a warning says so.
 
         Args:
-            paths: Files and folders; those named before count too. What was finished before an
-                error or an interruption is kept.
+            paths: Files and folders; without any, those named before.
             how: format, reader and isolated, as `read_document` takes them.
 
         Raises:
@@ -191,7 +200,7 @@ class IndexFolder:
         if not paths and not self.memory.roots:
             raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
-        states = self._states(paths, **how)
+        states = self._look(paths, **how)
         file_states = self.memory.files
         changed = [
             name
@@ -200,12 +209,12 @@ class IndexFolder:
         ]
         counts = Counter(unchanged=len(states) - len(changed))
         try:
-            counts["removed"] += self._remove_gone()
+            counts["removed"] += self._remove_left(named)
             for start in range(0, len(changed), GROUP):
                 group = changed[start : start + GROUP]
                 documents = []
                 for number, name in enumerate(group, start=start + 1):
-                    document = read_or_leave_out(Path(name), name in named, **how)
+                    document = self._read(name, name in named, **how)
                     if document is not None:
                         documents.append(document)
                     else:
@@ -215,15 +224,44 @@ class IndexFolder:
                 counts += self._add(documents, states)
             self.memory.roots = sorted({*self.memory.roots, *named})
         finally:
-            self._save(bool(changed) or counts["removed"] > 0)
-        if not self.index.document_ids:
+            self._save()
+        if not (self.names if paths else self.index.document_ids):
             roots = paths or [*map(Path, self.memory.roots)]
             raise nothing_read(roots, [*map(Path, states)])
         return Changes(**counts)
 
+    @property
+    def names(self) -> list[str]:
+        """The documents in the files of the last update."""
+        return [name for name in self.index.document_ids if name in self._places]
+
+    @property
+    def where(self) -> dict[str, list[str]] | None:
+        """The condition of a search in these alone."""
+        return self._condition(self.names)
+
+    def _condition(self, names: list[str]) -> dict[str, list[str]] | None:
+        return {"doc_id": names} if len(names) < len(self.index.document_ids) else None
+
     def holds(self, name: str) -> bool:
-        """Whether a file is in the index."""
-        return name in self.memory.files
+        """Whether a file of the last update is in the index."""
+        return name in self._places and name in self.index.store
+
+    def is_there(self, name: str) -> bool:
+        """Whether a file of the last update is a file still, and leads to the same place."""
+        return self._modified(name) is not None
+
+    def outline(self, name: str, **how: Any) -> Outline | None:
+        """A file of the last update as it is now. None if it has left since."""
+        modified = self._modified(name)
+        if modified is None:
+            return None
+        if self._documents.get(name, (None, None))[0] != modified:
+            document = self._read(name, True, **how)
+            if document is None:
+                return None
+            self._documents[name] = modified, document
+        return parse(self._documents[name][1])
 
     def fill(
         self,
@@ -245,7 +283,7 @@ class IndexFolder:
             raise InvalidParameter(
                 "An index that several processes fill needs a folder: name it with --store."
             )
-        states = self._states(paths, **how)
+        states = self._look(paths, **how)
         self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
         self.folder.mkdir(parents=True, exist_ok=True)
         self._write_memory()  # what a search goes by, if this is broken off
@@ -260,18 +298,20 @@ class IndexFolder:
             **how,
         )
         self.index = self._opened()
+        removed = report.removed + self._remove_left([*map(os.path.abspath, paths)])
         # LSA's vectors are saved, so that a search finds them.
-        if not self.memory.embedder:
-            self.index.warm_up()
-            self.index.save(self.folder / self.method)
+        self.index.warm_up()
+        self.index.save(self.folder / self.method)
         indexed = set(self.index.document_ids)
         self.memory.files = {
-            name: state for name, state in states.items() if name in indexed
+            name: state
+            for name, state in {**self.memory.files, **states}.items()
+            if name in indexed
         }
         self._write_memory()
-        if not self.index.document_ids:
+        if not self.names:
             raise nothing_read(paths, [*map(Path, states)])
-        return report
+        return replace(report, removed=removed)
 
     def _no_index(self) -> InvalidParameter:
         """What to say when no files are named, now or before."""
@@ -283,18 +323,52 @@ class IndexFolder:
             "files to index."
         )
 
-    def _states(
+    def _look(
         self,
         paths: Sequence[Path],
         format: str = "auto",
         reader: str = "layout",
         **_: Any,
     ) -> dict[str, FileState]:
-        """The files of these paths and of those named before, each with its state."""
-        roots = filter(Path.exists, map(Path, self.memory.roots))
-        files = files_of([*paths, *roots], without=self.folder)
-        names = map(os.path.abspath, files)
-        return {name: file_state(name, format, reader) for name in names}
+        """The files of these paths, else of those named before, each with its state. What leads to
+        a place outside of them is none."""
+        # What was named before may be gone.
+        may_be_gone = {*self._roots, *(() if paths else self.memory.roots)}
+        paths = [
+            path
+            for path in paths or map(Path, self.memory.roots)
+            if os.path.abspath(path) not in may_be_gone or os.path.exists(path)
+        ]
+        roots = {
+            self._roots.setdefault(os.path.abspath(path), os.path.realpath(path))
+            for path in paths
+        }
+        files = map(os.path.abspath, files_of(paths, without=self.folder))
+        places = {name: os.path.realpath(name) for name in files}
+        inside = set(_below(places.values(), roots))
+        self._places = {name: to for name, to in places.items() if to in inside}
+        states = {}
+        for name in self._places:
+            with suppress(OSError):  # it has gone meanwhile
+                states[name] = file_state(name, format, reader)
+        return states
+
+    def _modified(self, name: str) -> int | None:
+        """When a file of the last update was changed. None if it is a file no longer, or leads
+        elsewhere."""
+        with suppress(OSError):
+            status = os.stat(name)
+            leads_there = os.path.realpath(name) == self._places.get(name)
+            if leads_there and stat.S_ISREG(status.st_mode):
+                return status.st_mtime_ns
+        return None
+
+    def _read(self, name: str, is_named: bool, **how: Any) -> Document | None:
+        """A file, or None if it cannot be read or leads elsewhere before or after."""
+        if not self.is_there(name):
+            return None
+        document = read_or_leave_out(Path(name), is_named, **how)
+        return document if self.is_there(name) else None
 
     def _add(
         self, documents: Sequence[Document], states: dict[str, FileState]
@@ -309,26 +383,44 @@ class IndexFolder:
             added=report.added, replaced=report.replaced, unchanged=report.unchanged
         )
 
-    def _remove_gone(self) -> int:
-        gone = [name for name in self.memory.files if is_gone(name)]
-        return sum(map(self._remove, gone))
+    def _remove_left(self, named: Collection[str]) -> int:
+        """Remove what below these paths, else those named before, is no file of theirs any more.
+        What cannot be examined stays."""
+        names = {*self.memory.files, *self.index.document_ids} - self._places.keys()
+        left = _below(names, named or self.memory.roots)
+        return sum(
+            self._remove(name) for name in left if os.path.exists(name) or is_gone(name)
+        )
 
     def _remove(self, name: str) -> bool:
         self.memory.files.pop(name, None)
         return bool(self.index.delete(name))
 
-    def _save(self, is_changed: bool) -> None:
-        """Write the index, then what it was made from. In this order, since an older memory only
-        reads files again."""
+    def _save(self) -> None:
+        """Write the index if it has changed, then what it was made from. In this order, since an
+        older memory only reads files again."""
         if self.folder is None:
             return
-        if is_changed and self.index.document_ids:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            # LSA's vectors are saved, so that the next search finds them.
-            self.index.warm_up()
-            self.index.save(self.folder / self.method)
-        if (self.folder / self.method).is_dir():
-            self._write_memory()
+        place = self.folder / self.method
+        saved = self.index.store.saved_at
+        try:
+            if saved != (place.absolute(), self.index.store.changes) and (
+                self.index.document_ids or place.is_dir()
+            ):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                # LSA's vectors are saved, so that the next search finds them.
+                self.index.warm_up()
+                self.index.save(place)
+            if place.is_dir():
+                self._write_memory()
+        except (SaveFailed, OSError) as error:
+            if not self._is_current():
+                raise
+            warn_user(
+                f"The index in {str(self.folder)!r} could not be saved: "
+                f"{error.__cause__ or error}. Answers are up to date; what changed is read again "
+                "next time."
+            )
 
     def _write_memory(self) -> None:
         assert self.folder is not None  # noqa: S101
@@ -339,17 +431,15 @@ class IndexFolder:
 
     def search(self, query: str, k: int, paths: Sequence[Path] = ()) -> list[Hit]:
         """The best hits, in the files and folders named, or in all."""
-        where = None
-        if paths:
-            places = [Path(os.path.abspath(path)) for path in paths]
-            ids = {
-                name
-                for name in self.memory.files
-                if any(Path(name).is_relative_to(place) for place in places)
-            }
-            if len(ids) < len(self.memory.files):
-                where = lambda meta: meta.get("source") in ids  # noqa: E731
+        names = _below(self.index.document_ids, {*map(os.path.abspath, paths)})
+        where = self._condition(names) if paths else None
         return search_index(self.index, query, k, where)
+
+
+def _below(names: Iterable[str], paths: Collection[str]) -> list[str]:
+    """Those of some paths that are others, or stand below them."""
+    folders = tuple(os.path.join(path, "") for path in paths)
+    return [name for name in names if name in paths or name.startswith(folders)]
 
 
 def search_index(index: Any, query: str, k: int, where: Any = None) -> list[Hit]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from time import monotonic
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -18,16 +18,22 @@ from typing_extensions import TypedDict
 from structrag._version import __version__
 from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
-from structrag.cli.options import read_document
-from structrag.errors import InvalidParameter, StructragError, check_at_least
-from structrag.integrations.metadata import PLACE_KEY, page_label, place_notes
-from structrag.reading.sections import parse
-from structrag.records import Document, Hit, Section
+from structrag.errors import (
+    InvalidDocument,
+    InvalidParameter,
+    StructragError,
+    check_at_least,
+)
+from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, place_notes
+from structrag.reading.outline import Outline
+from structrag.records import Hit
 from structrag.text.tokens import count_tokens
 
+T = TypeVar("T")
 # A question by its other name is taken too.
 Query = Annotated[str, Field(validation_alias=AliasChoices("query", "question"))]
 FRESH = 2.0  # seconds in which files are not looked at again
+NEVER = float("-inf")
 INSTRUCTIONS = (
     "Searches a folder of documents. Use evidence to answer a question, search to look for "
     "words, and outline and read_section to read around a passage. Cite passages by document, "
@@ -87,6 +93,8 @@ class SectionText(TypedDict):
 class Library:
     """The documents of some files and folders, searched and read.
 
+    Nothing else is, whatever the index holds and wherever links lead that replace a file or folder.
+
     Args:
         kept: The index; it is brought up to date when it is used.
         paths, how: As in `IndexFolder.update`; without paths it serves what is in the index.
@@ -98,20 +106,29 @@ class Library:
         self.kept = kept
         self.paths: list[Path] = list(paths)
         self.how = how
-        self.base: str = _base(
-            self.paths or [Path(name).parent for name in kept.index.document_ids]
-        )
-        # By file: time of its change, document.
-        self._read: dict[str, tuple[int, Document]] = {}
-        self._looked = float("-inf")
+        # The folder that documents are named from; an id that is no path is its name.
+        folders = [
+            os.path.abspath(path if path.is_dir() else path.parent) for path in paths
+        ] or [*map(os.path.dirname, filter(os.path.isabs, kept.index.document_ids))]
+        self.base: str = os.path.commonpath(folders) if folders else ""
+        self._looked = NEVER
         self._lock = RLock()
 
     def refresh(self) -> Changes:
-        """Read what changed, unless that was done just now."""
+        """Read what changed, unless that was done just now.
+
+        Raises:
+            InvalidDocument: at the first time there is nothing to serve. Later it may come again.
+        """
         with self._lock:
+            changes = Changes()
             if monotonic() - self._looked < FRESH:
-                return Changes()
-            changes = self.kept.update(self.paths, **self.how)
+                return changes
+            try:
+                changes = self.kept.update(self.paths, **self.how)
+            except InvalidDocument:
+                if self._looked == NEVER:
+                    raise
             self._looked = monotonic()
             return changes
 
@@ -123,36 +140,52 @@ class Library:
             raise InvalidParameter(
                 "query must be a question or search words; got only blanks."
             )
+
+        def passages() -> list[FoundPassage]:
+            where = self.kept.where
+            hits = self.kept.index.search(query, k, max_tokens=max_tokens, where=where)
+            return [self._passage(hit) for hit in hits]
+
+        return self._now(passages)
+
+    def _now(self, answer: Callable[[], T]) -> T:
+        """What is there now answers. What is wrong may be right after another look, such as at a
+        file that has left."""
         with self._lock:
             self.refresh()
-            hits = self.kept.index.search(query, k, max_tokens=max_tokens)
-            return [self._passage(hit) for hit in hits]
+            try:
+                return answer()
+            except InvalidParameter:
+                self._looked -= 2 * FRESH
+                self.refresh()
+                return answer()
 
     def contents(self, document: str = "", first: int = 0, most: int = 100) -> Contents:
         """The documents, those in a folder, or the sections of one. `most` of them at once, from
         the one at `first`, so that a long list is read in parts."""
         check_at_least("first", first, 0)
         check_at_least("most", most, 1)
-        with self._lock:
-            self.refresh()
+
+        def listed() -> Contents:
             names = self._inside(document)
             some = slice(first, first + most)
-            if names:
-                entries = [self._entry(name, None) for name in names[some]]
+            if names or not document:
+                entries = [
+                    self._entry(name, self._outline(name), 0) for name in names[some]
+                ]
                 return Contents(entries=entries, first=first, total=len(names))
             name = self._name(document)
-            sections = parse(self._document(name)).sections[1:]
-            entries = [self._entry(name, section) for section in sections[some]]
-            return Contents(entries=entries, first=first, total=len(sections))
+            outline = self._outline(name)
+            numbers = range(1, len(outline.sections))
+            entries = [self._entry(name, outline, number) for number in numbers[some]]
+            return Contents(entries=entries, first=first, total=len(numbers))
+
+        return self._now(listed)
 
     def _inside(self, folder: str) -> list[str]:
         """The documents in a folder, "" for all; none for anything else."""
-        if not folder:
-            return list(self.kept.index.document_ids)
-        inside = os.path.join(self._place(folder), "")
-        return [
-            name for name in self.kept.index.document_ids if name.startswith(inside)
-        ]
+        inside = os.path.join(self._place(folder), "") if folder else ""
+        return [name for name in self.kept.names if name.startswith(inside)]
 
     def _place(self, shown: str) -> str:
         """The absolute path of a name that may stand below the base."""
@@ -164,91 +197,94 @@ class Library:
         """The text of a section with everything below it. 0 stands for the whole document, and for
         the section's own start."""
         check_at_least("max_tokens", max_tokens, 1)
-        with self._lock:
-            self.refresh()
-            name = self._name(document)
-            source = self._document(name)
-            sections = parse(source).sections
-            if not 0 <= section < len(sections):
-                raise InvalidParameter(
-                    f"section must be a number from 0 to {len(sections) - 1} for {document!r}; "
-                    f"got {section}. The tool outline lists the sections."
-                )
-            first, end = sections[section].start, sections[section].end
-            start = start or first
-            if not first <= start <= end:
-                raise InvalidParameter(
-                    f"start must be 0 or from {first} to {end}, where section {section} of "
-                    f"{document!r} stands; got {start}. To continue reading, pass the `end` of "
-                    "the last answer."
-                )
-            cut = _cut(source.text, start, end, max_tokens)
-            return SectionText(
-                document=self._shown(name),
-                path=list(sections[section].path),
-                start=start,
-                end=cut,
-                text=source.text[start:cut],
-                more=cut < end,
+        return self._now(lambda: self._section(document, section, max_tokens, start))
+
+    def _section(
+        self, document: str, section: int, max_tokens: int, start: int
+    ) -> SectionText:
+        name = self._name(document)
+        outline = self._outline(name)
+        sections, text = outline.sections, outline.document.text
+        if not 0 <= section < len(sections):
+            raise InvalidParameter(
+                f"section must be a number from 0 to {len(sections) - 1} for {document!r}; "
+                f"got {section}. The tool outline lists the sections."
             )
+        first, end = sections[section].start, sections[section].end
+        start = start or first
+        if not first <= start <= end:
+            raise InvalidParameter(
+                f"start must be 0 or from {first} to {end}, where section {section} of "
+                f"{document!r} stands; got {start}. To continue reading, pass the `end` of "
+                "the last answer."
+            )
+        cut = _cut(text, start, end, max_tokens)
+        return SectionText(
+            document=self._shown(name),
+            path=list(sections[section].path),
+            start=start,
+            end=cut,
+            text=text[start:cut],
+            more=cut < end,
+        )
 
     def _passage(self, hit: Hit) -> FoundPassage:
         chunk = hit.chunk
-        document = self._document(chunk.doc_id)
+        if not self.kept.is_there(chunk.doc_id):
+            raise _not_served(self._shown(chunk.doc_id))
+        document = self.kept.index.store.document(chunk.doc_id)
+        notes = place_notes(document.meta, chunk)
         return FoundPassage(
             document=self._shown(chunk.doc_id),
             title=document.title,
             path=list(chunk.path),
-            section=self._section(chunk.doc_id, chunk.start),
+            section=int(chunk.section_id.rpartition("#")[2]),
             start=chunk.start,
             end=chunk.end,
-            pages=page_label(document.meta, chunk),
-            place=place_notes(document.meta, chunk).get(PLACE_KEY, ""),
+            pages=notes.get(PAGE_LABEL_KEY, ""),
+            place=notes.get(PLACE_KEY, ""),
             context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),
         )
 
-    def _section(self, name: str, place: int) -> int:
-        """The number of the section whose own text holds a place."""
-        sections = parse(self._document(name)).sections
-        return max(section.ordinal for section in sections if section.start <= place)
-
-    def _entry(self, name: str, section: Section | None) -> OutlineEntry:
-        document = self._document(name)
-        start, end = (
-            (0, len(document.text)) if section is None else (section.start, section.end)
-        )
+    def _entry(self, name: str, outline: Outline, number: int) -> OutlineEntry:
+        section, document = outline.sections[number], outline.document
         return OutlineEntry(
             document=self._shown(name),
-            section=section.ordinal if section else 0,
-            title=section.title if section else document.title,
-            path=list(section.path) if section else [],
-            start=start,
-            end=end,
-            tokens=count_tokens(document.text[start:end]),
+            section=number,
+            title=section.title if number else document.title,
+            path=list(section.path),
+            start=section.start,
+            end=section.end,
+            tokens=count_tokens(document.text[section.start : section.end]),
         )
 
     def _shown(self, name: str) -> str:
+        if not os.path.isabs(name):
+            return name
         return os.path.relpath(name, self.base).replace(os.sep, "/")
 
     def _name(self, document: str) -> str:
         """The id of a document by its short name. Nothing but the documents of the index can be
         read."""
-        name = self._place(document)
-        if document and self.kept.holds(name):
-            return name
-        raise InvalidParameter(
-            f"document must be the name of a document served here; got {document!r}. Call the "
-            "tool outline without a document to list them."
-        )
+        for name in (document, self._place(document)):
+            if document and self.kept.holds(name):
+                return name
+        raise _not_served(document)
 
-    def _document(self, name: str) -> Document:
-        """A document as it was read last."""
-        changed = os.stat(name).st_mtime_ns
-        if self._read.get(name, (None, None))[0] != changed:
-            self._read[name] = changed, read_document(Path(name), **self.how)
-        return self._read[name][1]
+    def _outline(self, name: str) -> Outline:
+        outline = self.kept.outline(name, **self.how)
+        if outline is None:
+            raise _not_served(self._shown(name))
+        return outline
+
+
+def _not_served(document: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"document must be the name of a document served here; got {document!r}. Call the tool "
+        "outline without a document to list them."
+    )
 
 
 def server_of(library: Library) -> MCPServer[Any]:
@@ -301,14 +337,6 @@ def _mistakes_said() -> Iterator[None]:
         yield
     except StructragError as error:
         raise ToolError(str(error)) from error
-
-
-def _base(paths: Sequence[Path]) -> str:
-    """The folder that documents are named from."""
-    folders = [
-        os.path.abspath(path if path.is_dir() else path.parent) for path in paths
-    ]
-    return os.path.commonpath(folders) if folders else os.getcwd()
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:

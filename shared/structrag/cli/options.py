@@ -81,8 +81,8 @@ Isolated = Annotated[
     typer.Option(
         "--isolated/--not-isolated",
         help=(
-            "Read PDF files in a separate process with limits on time and memory; not possible "
-            "with docling."
+            "Read files in a separate process with limits on time and memory; not possible with "
+            "docling."
         ),
     ),
 ]
@@ -266,7 +266,7 @@ def read_document(
     isolated: bool = True,
     images_to: Path | None = None,
 ) -> Document:
-    """One file; PDFs in their own process unless docling reads them."""
+    """Read one file, in a reader process unless docling reads the PDF files."""
     apart = isolated and reader != "docling"
     return read_file(
         file, format=format, reader=reader, isolated=apart, images_to=images_to

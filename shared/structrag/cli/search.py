@@ -25,7 +25,7 @@ from structrag.cli.options import (
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.opening import engine_of
-from structrag.integrations.metadata import page_label, place_notes
+from structrag.integrations.metadata import PAGE_LABEL_KEY, place_notes
 from structrag.records import Document, Hit
 
 
@@ -132,13 +132,14 @@ def _search_once(
 
 
 def _record(hit: Hit, document: Document) -> dict[str, Any]:
+    notes = place_notes(document.meta, hit.chunk)
     return {
         "rank": hit.rank,
         "score": hit.score,
         "document": hit.chunk.doc_id,
         "title": document.title,
-        "pages": page_label(document.meta, hit.chunk),
-        **place_notes(document.meta, hit.chunk),
+        "pages": notes.pop(PAGE_LABEL_KEY, ""),
+        **notes,
         **chunk_record(hit.chunk),
         "routes": dict(hit.routes),
         "route_scores": dict(hit.scores),
@@ -148,12 +149,11 @@ def _record(hit: Hit, document: Document) -> dict[str, Any]:
 
 def _shown_hit(hit: Hit, document: Document) -> str:
     """Where a hit stands, why it was found, and how it begins."""
-    page = page_label(document.meta, hit.chunk)
+    notes = place_notes(document.meta, hit.chunk)
+    page = notes.pop(PAGE_LABEL_KEY, "")
     place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
     place += f" page {page}" if page else ""
-    place += "".join(
-        f", {where}" for where in place_notes(document.meta, hit.chunk).values()
-    )
+    place += "".join(f", {where}" for where in notes.values())
     path = path_of(hit.chunk, _title_of(document))
     text = " ".join(hit.chunk.text.split())
     excerpt = f"{text[:200]}{'…' if len(text) > 200 else ''}"

@@ -1,4 +1,4 @@
-"""Answer strings: Hits@k by tokens, exact match and token F1 of SQuAD; HiQA's grades of answers."""
+"""Answer strings: Hits@k by tokens, exact match and token F1 of SQuAD."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 import regex
 
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.evaluation.budget import Sizes, texts_at_budget
-from structrag.evaluation.measure import TokenSpans
 
 _TOKENS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _MARKS = regex.compile(r"\p{Mn}+")
@@ -39,7 +37,7 @@ def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
 
 
 def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) -> bool:
-    """Whether any alias occurs in the text as a contiguous token sequence.
+    """Return True if any alias occurs in the text as a contiguous token sequence.
 
     An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is
     looked for as a substring after white space is removed on both sides. An alias without tokens
@@ -70,13 +68,11 @@ def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) 
 def hits_at_k(
     aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False
 ) -> float | None:
-    """1 if one of the first k texts holds the answer.
-
-    Else 0.
+    """Return 1 if one of the first k texts contains the answer, else 0.
 
     It holds it if it `has_answer` for any alias, so pass every alias. Each chunk is searched by
     itself, never across a border. None when no alias has a token. Short aliases also match inside
-    numbers ("3" in "3.50"): report how many questions have one (`has_one_token_alias`).
+    numbers ("3" in "3.50").
 
     Example:
         >>> hits_at_k(["19 h", "19 hours"], ["The Nova.", "It lasts 19 hours."], k=1)
@@ -89,29 +85,6 @@ def hits_at_k(
     return float(
         any(has_answer(aliases, text, strip_marks=strip_marks) for text in texts[:k])
     )
-
-
-def hits_at_budget(
-    aliases: Sequence[str],
-    texts: Sequence[str],
-    budget: int,
-    *,
-    sizes: Sizes,
-    cut: str = "truncate",
-    token_spans: TokenSpans | None = None,
-    strip_marks: bool = False,
-) -> float | None:
-    """`hits_at_k` over the chunk texts that fit into `budget` tokens. They are cut as
-    `spans_at_budget` cuts."""
-    fitting = texts_at_budget(
-        texts, budget, sizes=sizes, cut=cut, token_spans=token_spans
-    )
-    return hits_at_k(aliases, fitting, max(1, len(fitting)), strip_marks=strip_marks)
-
-
-def has_one_token_alias(aliases: Iterable[str]) -> bool:
-    """Whether some alias is a single token, often found by chance."""
-    return any(len(answer_tokens(alias)) == 1 for alias in aliases)
 
 
 def normalize_answer(text: str) -> str:
@@ -158,44 +131,6 @@ def token_f1(references: Iterable[str], prediction: str) -> float | None:
     return max(
         (_bag_f1(predicted, _bag(reference)) for reference in references), default=None
     )
-
-
-def accuracy(grades: Iterable[float]) -> float | None:
-    """The mean grade of answers (HiQA, B.2): 1 for a correct one, 0.5 for one that is partly so, 0
-    for a wrong one.
-
-    In [0, 1]. None without grades. Raises InvalidParameter for another grade.
-
-    Example:
-        >>> accuracy([1, 0.5, 0, 1])
-        0.625
-    """
-    given = list(grades)
-    for grade in given:
-        if grade not in (0, 0.5, 1):
-            raise InvalidParameter(
-                f"grades must be 1 (correct), 0.5 (partly) or 0 (wrong); got {grade!r}."
-            )
-    return sum(given) / len(given) if given else None
-
-
-def adequacy(ranks: Sequence[int]) -> list[int]:
-    """How clear and informative answers of K methods to one question are (HiQA, B.2).
-
-    `ranks` are those that an annotator gave the methods' answers, from 1 for the best to K; a rank
-    r counts K + 1 - r, from 1 to K, and higher is better. Raises InvalidParameter for another rank.
-
-    Example:
-        >>> adequacy([2, 1, 3])
-        [2, 3, 1]
-    """
-    most = len(ranks)
-    for rank in ranks:
-        if rank not in range(1, most + 1):
-            raise InvalidParameter(
-                f"ranks must be from 1 to {most}, the number of methods; got {rank!r}."
-            )
-    return [most + 1 - rank for rank in ranks]
 
 
 def _check_list(name: str, gold: Iterable[str]) -> None:

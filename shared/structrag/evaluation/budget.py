@@ -1,4 +1,4 @@
-"""Recall at an equal token budget. k chunks of 43 words and k of 500 are different offers. The same
+"""Recall at an equal token budget: k chunks of 43 words and k of 500 are different offers, the same
 number of tokens is not."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CUTS = ("truncate", "stop")
 def tokens_taken(
     sizes: Sequence[int], budget: int, *, cut: str = "truncate"
 ) -> list[int]:
-    """How many tokens of each chunk are handed over within a budget.
+    """Return how many tokens of each chunk are handed over within a budget.
 
     Chunks are taken in rank order. The list ends where the budget does, so it may be shorter than
     `sizes`. Its sum is what the reader gets. Overlapping text is paid for each time.
@@ -109,26 +109,6 @@ def recall_at_budget(
     return span_recall(gold, spans, measure, mode=mode)
 
 
-def texts_at_budget(
-    texts: Sequence[str],
-    budget: int,
-    *,
-    sizes: Sizes,
-    cut: str = "truncate",
-    token_spans: TokenSpans | None = None,
-) -> list[str]:
-    """The chunk texts that fit into `budget` tokens, as `spans_at_budget`.
-
-    Example:
-        >>> texts_at_budget(["ten of it!", "ten of it!"], 15, sizes=len)
-        ['ten of it!', 'ten o']
-    """
-    lengths = _kept_lengths(
-        list(map(len, texts)), texts.__getitem__, budget, sizes, cut, token_spans
-    )
-    return [text[:length] for text, length in zip(texts, lengths, strict=False)]
-
-
 def _kept_lengths(
     lengths: Sequence[int],
     text_of: Callable[[int], str],
@@ -137,7 +117,7 @@ def _kept_lengths(
     cut: str,
     token_spans: TokenSpans | None,
 ) -> list[int]:
-    """How many characters are left of each chunk that fits."""
+    """Return the characters that remain of each chunk that fits."""
     if callable(sizes):
         sizes = [sizes(text_of(i)) for i in range(len(lengths))]
     elif len(sizes) != len(lengths):
@@ -156,7 +136,7 @@ def _kept_lengths(
 
 
 def _characters_of(taken: int, size: int, tokens: Sequence[tuple[int, int]]) -> int:
-    """How many of a chunk's characters its first tokens hold."""
+    """Return the length of a chunk's first tokens in characters."""
     # Tokens beyond the text's own are a context in front of it, which is spent first.
     of_text = taken - max(0, size - len(tokens))
     if of_text <= 0 or not tokens:

@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import check_at_least
-from structrag.evaluation.estimates import MeanEstimate, estimates
+from structrag.evaluation.aggregate import MeanEstimate, estimates
 from structrag.evaluation.measure import Span, spans_of
 from structrag.evaluation.needs import model_calls, split_counted
 from structrag.evaluation.passages import Passages
@@ -47,7 +47,7 @@ class MethodReport:
 
     name: str
     chunks: int
-    # Of a chunk's text: least, median, 95th percentile, most; estimated.
+    # Estimated tokens of a chunk's text: least, median, 95th percentile, most.
     tokens: tuple[int, int, int, int]
     # "sentence", "table" and "code" -> how many lie in no single chunk as a whole.
     cut: Mapping[str, int]
@@ -59,7 +59,7 @@ class MethodReport:
 
 @dataclass(frozen=True, slots=True)
 class SelfTestReport:
-    """How much of the section asked for is found, by method.
+    """The recall of the self-test, by method.
 
     `structrag.evaluation.selftest` says what this tells.
 
@@ -79,7 +79,7 @@ class SelfTestReport:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`.
 
     Example:
         >>> from structrag.chunks.content_aware import ContentAwareSplitter
@@ -191,7 +191,7 @@ def _measured(
 
 
 def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
-    """What had better stay whole: sentences of prose, tables, blocks of code."""
+    """Return the spans that should stay whole: sentences of prose, tables, blocks of code."""
     units: dict[str, list[Span]] = {kind: [] for kind in UNITS}
     for outline in outlines:
         for section in outline.sections:

@@ -10,7 +10,7 @@ import numpy as np
 
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.evaluation.estimates import MeanEstimate, estimates
+from structrag.evaluation.aggregate import MeanEstimate, estimates
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.needs import split_counted
 from structrag.evaluation.passages import PassageRanking, Passages, search_passages
@@ -69,7 +69,7 @@ class MethodScores:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What `evaluate` found.
+    """The result of `evaluate`.
 
     Example:
         >>> from structrag.chunks.content_aware import ContentAwareSplitter

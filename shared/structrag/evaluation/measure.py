@@ -1,4 +1,4 @@
-"""How much text a span holds, in one of three units."""
+"""The size of spans, in one of three units."""
 
 from __future__ import annotations
 

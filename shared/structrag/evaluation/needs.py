@@ -1,4 +1,4 @@
-"""What a splitter asks of models while it splits."""
+"""The requests of a splitter to models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from structrag.model_calls.requests import Ask, Choose, Embed, Request
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
 
-# What a language model is taken to answer when only its calls are counted.
+# The assumed answer of a language model whose calls are only counted.
 _SUMMARY = "A summary."
 
 
@@ -38,7 +38,7 @@ def split_counted(
 
 
 def model_calls(splitter: Any, document: Document) -> int:
-    """How many calls of a language model splitting would take.
+    """Count the calls of a language model that splitting would take.
 
     None is made. Every question is answered alike here. A splitter whose questions depend on the
     answers can make a few more or less.
@@ -53,7 +53,7 @@ def model_calls(splitter: Any, document: Document) -> int:
 
 
 class _Anybody:
-    """The language model that there could be; it is never asked."""
+    """A stand-in for a language model. It is never called."""
 
     name = "anybody"
 

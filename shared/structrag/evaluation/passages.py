@@ -15,7 +15,7 @@ from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """Stands where a splitter stands, and means: search with `EvidenceRetriever`.
+    """A stand-in for a splitter that means: search with `EvidenceRetriever`.
 
     Example:
         >>> document = Document("The pump leaks.", id="d")
@@ -34,14 +34,14 @@ class Passages:
         embedder: Any,
         progress: Progress | None = None,
     ) -> EvidenceRetriever:
-        """A retriever that holds the documents."""
+        """Return a retriever over the documents."""
         options: Any = {"progress": progress, **self.options}
         return EvidenceRetriever.from_documents(documents, embedder, **options)
 
 
 class PassageRanking:
-    """What was found for one question, by limit. The limit is that of the search. Every limit is a
-    search of its own, as the passages for fewer tokens are smaller, too."""
+    """The passages for one question, by limit. Each limit is a search of its own, since passages
+    for fewer tokens are smaller."""
 
     def __init__(
         self, by_k: Mapping[int, list[Hit]], by_budget: Mapping[int, list[Hit]]

@@ -72,7 +72,7 @@ def references(outlines: Sequence[Outline]) -> list[Reference]:
 
 
 class _Places:
-    """Where anchors and section numbers lead."""
+    """The targets of anchors and section numbers."""
 
     def __init__(self, outlines: Sequence[Outline]) -> None:
         self.documents: dict[str, str] = {}  # path -> id

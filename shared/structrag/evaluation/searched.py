@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.budget import spans_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
@@ -21,8 +20,34 @@ Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading 
 
 
 @dataclass(frozen=True, slots=True)
+class GivenChunks:
+    """A splitter that returns chunks made before.
+
+    Chunks of different splitters are thus searched alike, and what is searched is what is shown.
+
+    So chunks of different splitters are searched alike, and what is searched is what is shown.
+
+    Example:
+        >>> chunks = {"d": [Chunk("d:0-4", "d", "s", 0, 4, "Nova")]}
+        >>> [chunk.text for chunk in GivenChunks(chunks).split(Document("Nova", id="d"))]
+        ['Nova']
+
+    Attributes:
+        chunks: Document id -> its chunks, in reading order.
+        name: What an index knows it by, so that it does not read all chunks to know them again.
+    """
+
+    chunks: Mapping[str, Sequence[Chunk]]
+    name: str = "chunks made before"
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        return list(self.chunks[document.id])
+
+
+@dataclass(frozen=True, slots=True)
 class RankedSpans:
-    """What was found for one question, best first.
+    """The chunks for one question, best first.
 
     Example:
         >>> RankedSpans((("d", 0, 90), ("d", 90, 180)), (20, 22)).first(1)
@@ -41,7 +66,7 @@ class RankedSpans:
         return sum(self.tokens[:k])
 
     def within(self, budget: int, measure: SpanMeasure) -> list[Span]:
-        """What `budget` tokens hold, the last chunk cut where they end."""
+        """Return the spans within `budget` tokens; the last chunk is cut."""
         return spans_at_budget(self.spans, budget, measure, sizes=self.tokens)
 
 

@@ -14,30 +14,31 @@ bring is not measured, since they are kept out. For a decision take questions of
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
 from typing import Any, TypeVar
 
 import regex
 
-from structrag.evaluation.measure import Span, SpanMeasure
+from structrag.evaluation.measure import Span, SpanMeasure, heading_spans, merge
 from structrag.evaluation.passages import (
     PassageRanking,
     Passages,
     search_passages,
     withheld_documents,
 )
-from structrag.evaluation.references import NUMBERED, Reference, references
+from structrag.evaluation.references import DEFINITION, NUMBERED, Reference, references
 from structrag.evaluation.searched import Chunks, RankedSpans, search_all
 from structrag.evaluation.spans import span_recall
-from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
 from structrag.model_calls.requests import Progress
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
-from structrag.records import Document, Section
+from structrag.records import Chunk, Document, Section
 from structrag.text.tokens import count_tokens
 
 FEWEST = 10  # questions of a kind; with fewer there is no test
@@ -216,3 +217,105 @@ def _drawn(items: list[T], most: int) -> list[T]:
     if len(items) <= most:
         return items
     return [items[i] for i in sorted(Random(0).sample(range(len(items)), most))]
+
+
+# -- withheld from the index: headings wherever they are, and the sentences that are asked
+
+
+_WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_LINE = re.compile(r"[^\n]+")
+_ADDRESS = re.compile(r"\]\([^()\s]*\)")
+_MARKER = re.compile(r"\s*(?:[-*+•>|]\s+|\d+[.)]\s+)*")
+# The page number of a line in a table of contents, read backwards.
+_PAGE = re.compile(r"[\s|]*\d*[\s.·…|]*")
+_LONGEST = 200  # characters of a line that may repeat a heading
+
+
+def title_key(title: str) -> str:
+    """The words of a title without its number, casefolded.
+
+    Example:
+        >>> title_key("3.2 Drop scopes") == title_key("Drop Scopes")
+        True
+    """
+    match = NUMBERED.match(title)
+    if match:
+        title = title[match.end() :] or title  # a number alone is the title
+    return " ".join(_WORDS.findall(title.casefold()))
+
+
+def withheld_spans(
+    outlines: Sequence[Outline], sentences: Iterable[Span]
+) -> dict[str, list[tuple[int, int]]]:
+    """Return, by document, the ranges of characters that are not indexed.
+
+    They are sorted, and none overlap. They are front matter, heading lines, lines that hold nothing
+    but the words of a heading of any of the documents (tables of contents), definitions of Markdown
+    links, and `sentences`.
+    """
+    keys: set[str] = set()
+    for outline in outlines:
+        keys.update(title_key(section.title) for section in outline.sections[1:])
+    keys.discard("")
+    spans = list(sentences)
+    for outline in outlines:
+        document = outline.document
+        spans.append((document.id, 0, outline.sections[0].body_start))
+        spans += heading_spans(outline)
+        spans += [
+            (document.id, start, end) for start, end in _repeated(document.text, keys)
+        ]
+        if document.format == "markdown":
+            spans += [
+                (document.id, *match.span())
+                for match in DEFINITION.finditer(document.text)
+            ]
+    return merge(spans)
+
+
+def withheld_chunks(
+    chunks: Iterable[Chunk], withheld: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[Chunk]:
+    """The chunks, indexed by what is left of their own text. They have no heading path, and nothing
+    that a splitter adds to the index. A chunk of which nothing is left is not among them."""
+    left = []
+    for chunk in chunks:
+        body = _without(chunk, withheld.get(chunk.doc_id, ()))
+        if body.strip():
+            left.append(
+                replace(chunk, context="", extras={**chunk.extras, "reduced": body})
+            )
+    return left
+
+
+def _repeated(text: str, keys: Collection[str]) -> Iterator[tuple[int, int]]:
+    for line in _LINE.finditer(text):
+        if line.end() - line.start() <= _LONGEST:
+            words = _without_marker(_ADDRESS.sub("]", line.group()))
+            if title_key(words) in keys or title_key(_without_page(words)) in keys:
+                yield line.span()
+
+
+def _without_marker(line: str) -> str:
+    match = _MARKER.match(line)
+    return line[match.end() :] if match else line
+
+
+def _without_page(line: str) -> str:
+    match = _PAGE.match(line[::-1])
+    return line[: len(line) - match.end()] if match else line
+
+
+def _without(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> str:
+    """Return the chunk's text without the spans."""
+    parts = []
+    place = chunk.start
+    for start, end in spans[
+        bisect_right(spans, chunk.start, key=lambda span: span[1]) :
+    ]:
+        if start >= chunk.end:
+            break
+        parts.append(chunk.text[place - chunk.start : max(start, place) - chunk.start])
+        place = max(place, end)
+    parts.append(chunk.text[place - chunk.start :])
+    return "\n".join(part for part in parts if part.strip())

@@ -47,20 +47,6 @@ def span_recall(
     return sizes and sizes.shared / sizes.gold
 
 
-def paper_recall(
-    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
-) -> float | None:
-    """Recall as MC-indexing defines it, only for reproduction.
-
-    The sum over retrieved chunks of |chunk ∩ gold| / |gold|. Text in two overlapping chunks counts
-    twice, so the value can exceed 1. Equal to `span_recall` without overlap. None without gold.
-    """
-    gold_cover = SpanCover(gold, measure)
-    if not gold_cover.total:
-        return None
-    return sum(gold_cover.covered(span) for span in retrieved) / gold_cover.total
-
-
 def span_precision(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
 ) -> float | None:
@@ -133,7 +119,7 @@ class _Ranges:
         self.reach = list(accumulate((end for _, end in ranges), max))
 
     def hold(self, start: int, end: int) -> bool:
-        """Whether one of the ranges holds `[start, end)` as a whole."""
+        """Return True if one of the ranges contains `[start, end)`."""
         last = bisect_right(self.starts, start) - 1
         return last >= 0 and self.reach[last] >= end
 

@@ -97,7 +97,7 @@ def _without_running_heads(text: str) -> tuple[str, list[str], set[str]]:
 
 
 def _repeated_heads(pages: list[list[str]], margins: list[set[int]]) -> set[HeadKey]:
-    """What stands in the margins of enough pages."""
+    """Return the lines in the margins of enough pages."""
     filled = sum(bool(margin) for margin in margins)
     if filled < MIN_PAGES:
         return set()
@@ -141,7 +141,7 @@ def _joined_pages(pages: list[list[str]]) -> str:
 
 
 def _goes_on(above: str, below: str) -> bool:
-    """Whether a page's last paragraph goes on at the next page's top."""
+    """Return True if a page's last paragraph continues at the next page's top."""
     last, first = above.rstrip(), below.lstrip()
     if not first[0].islower() or last.rstrip(_CLOSING).endswith(_SENTENCE_ENDS):
         return False
@@ -182,7 +182,7 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
 
 
 def _may_rejoin(text: str, broken: re.Match[str]) -> bool:
-    """Whether the two sides of a hyphen may be one word."""
+    """Return True if the two sides of a hyphen may be one word."""
     if not broken[3][0].islower() or not _LETTERS.search(broken[1]):
         return False
     line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.end(2)]

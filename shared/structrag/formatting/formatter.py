@@ -16,8 +16,6 @@ from structrag.formatting.heuristic import (
     markdown_of_text,
     sound_headings,
 )
-from structrag.formatting.html import markdown_of_html
-from structrag.formatting.markup import markdown_of_markup
 from structrag.formatting.windows import PAPER_PROMPT, PROMPT
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
@@ -31,11 +29,19 @@ from structrag.model_calls.settings import (
 from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.reading.drafts import Draft
+from structrag.reading.escaping import (
+    assembled,
+    escaped_lines,
+    fenced,
+    heading_line,
+)
 from structrag.reading.files import read_text
 from structrag.reading.formats import format_named
+from structrag.reading.html.markdown import markdown_parts
+from structrag.reading.markup.code import SUFFIXES
 from structrag.reading.paging import PAGE_STARTS, written_starts
 from structrag.reading.pdf.pages import Page
-from structrag.reading.sections import headings_of_markdown
+from structrag.reading.sections import headings_of_markdown, parse
 from structrag.records import Document
 
 if TYPE_CHECKING:
@@ -48,7 +54,7 @@ _PAGE_LENGTH = 2000  # characters that a page counts for when sources are groupe
 
 @dataclass(frozen=True, slots=True)
 class FormatReport:
-    """How a source became Markdown, and what to look at.
+    """How a source became Markdown, and what to check.
 
     Example:
         >>> HiQAFormatter().format("1. Battery\\n\\nIt lasts long.").report.mode
@@ -63,7 +69,7 @@ class FormatReport:
     # Windows formatted without the model, because the second answer failed too.
     fallbacks: int = 0
     restored: int = 0  # words that the model left out and that were put back
-    # What may be wrong, one sentence each, with its window or page.
+    # Possible faults, one sentence each, with the window or page.
     uncertain: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # running heads and page numbers left out, in order
 
@@ -188,8 +194,8 @@ class HiQAFormatter:
     def code(
         cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]
     ) -> HiQAFormatter:
-        """Near the paper's code: windows of 500 words, 50 of padding. Windows there are 3,000
-        characters. The instruction stands before and after."""
+        """Approximate the paper's code: windows of 500 words (3,000 characters there), 50 of
+        padding, and the instruction before and after."""
         preset = HiQAFormatterOptions(
             prompt=PAPER_PROMPT, window_words=500, padding_words=50, repeat_prompt=True
         )
@@ -197,7 +203,7 @@ class HiQAFormatter:
 
     @property
     def usage(self) -> Usage:
-        """What this formatter has cost so far. Windows formatted without the model after a failure
+        """The usage of this formatter so far. Windows formatted without the model after a failure
         are counted as `fallbacks["windows"]`."""
         return self.runner.usage
 
@@ -364,3 +370,57 @@ def _check_whole(name: str, value: int, minimum: int) -> None:
     check_at_least(name, value, minimum)
     if value != int(value):
         raise InvalidParameter(f"{name} must be a whole number; got {value!r}.")
+
+
+_TEXTS = ("paragraph", "list", "quote", "image", "other")
+
+
+def markdown_of_markup(document: Document) -> Draft:
+    """Markdown of reStructuredText, AsciiDoc, LaTeX, code and their like.
+
+    Headings keep their levels, at most six. Code, tables and mathematics stand in fences as they
+    were written, source code with the lines of its definitions; other blocks are text.
+    """
+    text = document.text
+    is_code = document.format in SUFFIXES
+    parts = []
+    outline = parse(document)
+    for section in outline.sections:
+        if section.path:
+            parts.append(heading_line(section.level, section.title))
+        if is_code:
+            body = text[section.start : section.body_end].strip("\r\n")
+            parts.append(fenced(body, document.format) if body.strip() else "")
+            continue
+        for block in outline.blocks(section):
+            written = text[block.start : block.end].strip("\r\n")
+            if block.kind in _TEXTS:
+                parts.append("\n".join(escaped_lines(written.splitlines())))
+            elif written.strip():
+                parts.append(fenced(written))
+    unsure = "No headings were found; the text is one section."
+    has_note = len(outline.sections) == 1 and text.strip()
+    return Draft(assembled(parts), (unsure,) if has_note else ())
+
+
+def markdown_of_html(document: Document) -> Draft:
+    """Markdown of a document that `read_text` made from HTML.
+
+    Headings keep their levels, at most six. Tables keep their rows, with an empty header row where
+    there was no header. Code is fenced. Images are their alternative text. Every letter and digit
+    of the visible text is in the result, in order.
+
+    Raises:
+        InvalidParameter: the document has no layout.
+    """
+    layout = document.layout
+    if layout is None:
+        raise InvalidParameter(
+            "document must be made from HTML by structrag.read_text or structrag.read_file; got "
+            "one without a layout."
+        )
+    unsure: list[str] = []
+    parts = markdown_parts(document.text, layout, unsure)
+    if not layout.headings and document.text.strip():
+        unsure.append("No headings were found; the text is one section.")
+    return Draft(assembled(parts), tuple(unsure))

@@ -66,7 +66,7 @@ def markdown_of_text(text: str) -> Draft:
 
 
 def sound_headings(text: str) -> list[Heading]:
-    """Headings whose titles say all that stands in their place."""
+    """Return the headings whose titles contain all words of their lines."""
     headings = []
     for heading in plain_headings(text):
         if _letters(heading.title) == _letters(text[heading.start : heading.end]):
@@ -120,7 +120,7 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
 
 
 def _columns(lines: Sequence[str], unsure: list[str]) -> str:
-    """Lines that may be a table, fenced as they stand."""
+    """Fence lines that may be a table, unchanged."""
     if len(lines) > 1:
         start = " ".join(lines[0].split())[:60]
         unsure.append(
@@ -131,7 +131,7 @@ def _columns(lines: Sequence[str], unsure: list[str]) -> str:
 
 
 def _is_code(lines: Sequence[str]) -> bool:
-    """Whether two or more lines are indented and mostly look like code."""
+    """Return True if two or more lines are indented and mostly look like code."""
     if len(lines) < 2 or not all(
         line.expandtabs(4).startswith("    ") for line in lines
     ):
@@ -151,14 +151,14 @@ def _letters(text: str) -> str:
 
 
 def has_columns(lines: Sequence[str]) -> bool:
-    """Whether lines seem to be columns of some kind. Three of them or more, and most of all, have a
-    wide gap inside."""
+    """Return True if lines seem to be columns: three or more, and most of them, have a wide gap
+    inside."""
     wide = sum(bool(_WIDE.search(line.strip())) for line in lines)
     return wide >= 3 and wide >= 0.6 * len(lines) and max(map(len, lines)) <= 250
 
 
 def pipe_rows(rows: Rows, *, header: bool) -> list[str]:
-    """Rows of equal length as a pipe table. Without a header row an empty one stands on top."""
+    """Write rows of equal length as a pipe table, with an empty header row if there is none."""
     width = len(rows[0])
     top = rows if header else [[""] * width, *rows]
     written = [f"| {' | '.join(row)} |" for row in top]
@@ -176,8 +176,8 @@ def drawn_table(lines: Sequence[str]) -> list[str] | None:
 
 
 def _grid_table(lines: Sequence[str]) -> list[str] | None:
-    """A table with `+---+` above and below, `|` between the cells. Every row is one line, or one
-    header line stands over all others."""
+    """Read a table with `+---+` above and below, and `|` between the cells. Every row is one line,
+    or one header line precedes all others."""
     if not (_GRID_RULE.fullmatch(lines[0]) and _GRID_RULE.fullmatch(lines[-1])):
         return None
     groups = _ruled_groups(lines)
@@ -217,7 +217,7 @@ def _places(sign: str, line: str) -> list[int]:
 
 
 def _aligned_table(lines: Sequence[str]) -> list[str] | None:
-    """A table whose columns begin or end at one place. Its header is ruled off or stands over
+    """Read a table whose columns begin or end at one place. Its header is ruled off or above
     numbers."""
     are_rules = [bool(_RULE.fullmatch(line.strip())) for line in lines]
     content = [
@@ -242,7 +242,7 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
 
 
 def _are_columns(spans: Sequence[Sequence[tuple[int, int]]]) -> bool:
-    """Whether all rows have the same two or more aligned columns."""
+    """Return True if all rows have the same two or more aligned columns."""
     width = len(spans[0])
     if width < 2 or any(len(row) != width for row in spans):
         return False
@@ -254,7 +254,7 @@ def _are_columns(spans: Sequence[Sequence[tuple[int, int]]]) -> bool:
 
 
 def _over_numbers(rows: Rows) -> bool:
-    """Whether a column is all numbers except for its first cell."""
+    """Return True if a column is all numbers except for its first cell."""
     for head, *cells in zip(*rows, strict=True):
         if not any(map(str.isdigit, head)) and all(map(_NUMBER.fullmatch, cells)):
             return True

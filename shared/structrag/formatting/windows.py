@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import regex
 
-from structrag.text.scripts import SPACELESS
+from structrag.text.folding import SPACELESS
 
 BEGIN, END = "<<<BEGIN>>>", "<<<END>>>"
 

@@ -13,9 +13,9 @@ from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
-from structrag.index.host_vectors import HostVectors
+from structrag.index.routes import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_flow
-from structrag.model_calls.failures import fallbacks_of
+from structrag.model_calls.calling import fallbacks_of
 from structrag.model_calls.flow import ask, gather, record_failures, reuse_answers
 from structrag.model_calls.progress import TellDocuments
 from structrag.model_calls.requests import Embed, Embedder, Failed, Flow, Request, T
@@ -34,7 +34,7 @@ LOOKED_UP = 256  # documents that a store is asked for at once
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What adding documents did.
+    """The counts and costs of one call of `add`.
 
     Example:
         >>> from structrag import Index, read_text
@@ -149,7 +149,7 @@ class AddBatch:
         self.replaced: int = 0
         self.unchanged: int = 0
         self.chunks: int = 0
-        # What fell back in this call -> why, the first time.
+        # View or chunks that fell back in this call -> the first reason.
         self.reasons: dict[str, str] = {}
         self.further: Counter[str] = Counter()  # chunks at the store's further levels
 
@@ -236,8 +236,8 @@ class AddBatch:
 
 
 class Splitter(Protocol):
-    """Anything that splits a document into chunks. One that has `split_flow` reads the text with
-    the index's own models. If its `reuse_vectors` is true, it gives the chunks' vectors too."""
+    """Anything that splits a document into chunks. If it has `split_flow`, it reads the text with
+    the index's own models; if its `reuse_vectors` is true, it returns the chunks' vectors too."""
 
     def split(self, document: Document) -> list[Chunk]:
         """Chunks in reading order."""
@@ -248,7 +248,7 @@ _Split = tuple[tuple[Chunk, ...], Array | None]
 
 
 class ReadDocument(NamedTuple):
-    """What a document was read as."""
+    """The chunks and views of a document."""
 
     chunks: tuple[Chunk, ...]
     vectors: Array | None  # of the chunks, where the splitter gives them
@@ -361,7 +361,7 @@ def _with_vectors(entry: Entry, at_levels: Sequence[dict[str, Vectors]]) -> Entr
 def read_flow(
     group: Sequence[tuple[Document, str]], how: IndexingOptions
 ) -> Flow[list[ReadDocument]]:
-    """What documents are read as, given with their fingerprints."""
+    """Split documents, given with their fingerprints, and make the views of their chunks."""
     failures: list[list[Failed]] = [[] for _ in group]
     splitting = []
     for (document, _), of_document in zip(group, failures, strict=True):
@@ -383,8 +383,8 @@ def read_flow(
 def windows_of(
     views: Mapping[str, Sequence[str | None]], how: IndexingOptions, *, raw: bool
 ) -> dict[str, list[tuple[int, str]]]:
-    """What is embedded of a document: view -> (chunk's position, text). The view "raw" is there
-    only if `raw` is set."""
+    """Return the texts to embed of a document: view -> (position of the chunk, text). The view
+    "raw" is there only if `raw` is set."""
 
     def windows(text: str) -> Sequence[str]:
         return split_windows(
@@ -445,8 +445,8 @@ def _split_flow(document: Document, how: IndexingOptions) -> Flow[_Split]:
 def _vectors_flow(
     read: Sequence[ReadDocument], how: IndexingOptions
 ) -> Flow[list[dict[str, Vectors]]]:
-    """The vectors of each document by view. None where there is no embedder; what a splitter gives
-    is not embedded."""
+    """Return the vectors of each document by view: none without an embedder. Vectors that a
+    splitter returned are taken as they are."""
     if how.embedder is None or not read:
         return [{} for _ in read]
     windows = [

@@ -136,7 +136,7 @@ class ArrayFile:
 
     @property
     def names(self) -> list[str]:
-        """Of the arrays."""
+        """The names of the arrays."""
         return list(self._arrays)
 
     def column(self, name: str) -> Column:
@@ -152,7 +152,7 @@ class ArrayFile:
 
     @property
     def size(self) -> int:
-        """Of the file, in bytes."""
+        """The size of the file, in bytes."""
         return len(self._bytes)
 
     def copy(self, path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Where an index keeps its documents, and what searches ask of it. The embedded `Store` is one;
-engines such as LanceDB are others. Retrievers do not know which."""
+"""The protocols of a store of documents and of its readers. The embedded `Store` implements them,
+and so do engines such as LanceDB. Retrievers do not know which one they search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows = Sequence[tuple[int, float]]  # rows and their scores, best first
 
 
 class CorpusReader(Protocol):
-    """What a store held at one moment, to be searched. Rows are numbers of chunks. They ascend in
+    """Searches the state of a store at one moment. Rows are numbers of chunks. They ascend in
     document order, with gaps in an engine."""
 
     settings: Settings
@@ -40,7 +40,7 @@ class CorpusReader(Protocol):
         """All rows, ascending; None where they count from 0 without gaps."""
 
     def fingerprints(self) -> dict[str, str | None]:
-        """What each document was made from, in row order. None where a model failed on it."""
+        """Document id -> fingerprint, in row order; None if a model failed on the document."""
 
     def with_chunks(
         self, doc_ids: Sequence[str]
@@ -48,11 +48,11 @@ class CorpusReader(Protocol):
         """Some documents without their text, each with its chunks."""
 
     def among(self, rows: NDArray[np.int64]) -> Any:
-        """Some rows as what `where` takes."""
+        """Convert rows to a filter that `where` takes."""
 
     def select(self, where: Any) -> Any:
-        """A condition as the store's own filter; None for all. What it gave is taken again, and
-        given back."""
+        """Convert a condition to the store's own filter; None for all rows. Its own filters are
+        returned as they are."""
 
     def first_rows(self, selection: Any, n: int) -> list[int]:
         """The first `n` rows of a selection."""
@@ -81,7 +81,7 @@ class CorpusReader(Protocol):
     def stored_rows(
         self, rows: Iterable[int], names: Sequence[str]
     ) -> dict[int, StoredRow]:
-        """Those of some rows that there are, with their blobs of these names."""
+        """Return the rows that exist, with their blobs of these names."""
 
     def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
         """How many rows a view has, and how many of them hold each of some terms."""
@@ -123,13 +123,13 @@ class CorpusStore(Protocol):
         """A document without its text. Raises UnknownDocument if unknown."""
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
-        """What documents were made from. Only of those that are there with all their views."""
+        """Document id -> fingerprint, for stored documents that have all their views."""
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
-        """Those of some documents that are there."""
+        """Return the ids that are stored."""
 
     def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
-        """The documents that are there as the entries have them. Vectors do not count."""
+        """Return the ids of entries that are stored as they are. Vectors are not compared."""
 
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with its id in place."""
@@ -144,9 +144,9 @@ class CorpusStore(Protocol):
         """The chunks of a document, or all, in row order."""
 
     def reader(self) -> CorpusReader:
-        """What is there now, untouched by later changes."""
+        """Return a reader of the current state. Later changes do not affect it."""
 
     def save(
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep all that was put, and make it quick to search."""
+        """Write everything that was put, and bring indexes up to date."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidAnswer, check_choice
 from structrag.index.blocks import Column
 from structrag.index.ranking import (
@@ -95,6 +95,29 @@ def check_owner(
     return rows.astype(np.int32)
 
 
+def unit_query(vector: ArrayLike, width: int, *, view: str = "") -> NDArray[np.float32]:
+    """A query vector divided by its length. Raises InvalidAnswer unless it has `width` finite
+    numbers, or any number for width 0."""
+    query = np.asarray(vector)
+    if query.ndim != 1 or (width and query.shape != (width,)):
+        raise InvalidAnswer(
+            f"The query vector for the index{_of(view)} must have shape ({width},); got "
+            f"{query.shape}. Use the embedder that the index was built with."
+        )
+    unit: NDArray[np.float32] = unit_vectors(query[None, :], view=view)[0]
+    return unit
+
+
+def check_width(view: str, width: int, expected: int, document: str) -> None:
+    """Raise InvalidAnswer unless a document's vectors are as wide as those of its view."""
+    if width != expected:
+        raise InvalidAnswer(
+            f"The vectors of view {view!r} must have {expected} dimensions, as in the store; "
+            f"document {document!r} brings {width}. Use the embedder that the store was built "
+            "with, or build a new store."
+        )
+
+
 def _of(view: str) -> str:
     return f" of view {view!r}" if view else ""
 
@@ -133,7 +156,7 @@ class VectorTable:
 
     @property
     def bounds(self) -> NDArray[np.int64]:
-        """Where each group's vectors begin, and where the last one's end."""
+        """The start of each group's vectors, and the end of the last group."""
         return self._groups[1]
 
     @cached_property
@@ -185,7 +208,7 @@ class VectorTable:
         wide_query = query.astype(np.float64)
         starts, stops = self.bounds[groups], self.bounds[groups + 1]
         counts = stops - starts
-        # Of each group's vectors among those scored.
+        # The position of each group's first vector among those scored.
         firsts = np.cumsum(counts) - counts
         source = self.matrix.part(int(starts[0]), int(stops[-1]))
         # Groups that follow each other are read as one run, others vector by vector.
@@ -272,7 +295,7 @@ class DenseIndex:
         decimals) by row. Raises InvalidAnswer for a query vector of another dimension or with NaN
         or infinity.
         """
-        query = self._query(vector)
+        query = unit_query(vector, self.dimension, view=self.view)
         searched = []  # the parts with rows to search, and their groups
         for part in self.parts:
             groups = part.table.groups(part.place.local(where))
@@ -289,17 +312,6 @@ class DenseIndex:
         return ranking(
             concatenated(positions, np.int64), concatenated(scores, np.float64), n
         )
-
-    def _query(self, vector: ArrayLike) -> NDArray[np.float32]:
-        query = np.asarray(vector)
-        if query.ndim != 1 or (self.parts and query.shape != (self.dimension,)):
-            raise InvalidAnswer(
-                f"The query vector for the index{_of(self.view)} must have shape "
-                f"({self.dimension},); got {query.shape}. Use the embedder that the index was "
-                "built with."
-            )
-        unit: NDArray[np.float32] = unit_vectors(query[None, :], view=self.view)[0]
-        return unit
 
     def _candidates(
         self,

@@ -1,5 +1,5 @@
-"""Documents that go in and out of an index, and the index in a folder or an engine. What the
-indexes have in common. They differ in the levels at which documents are kept and searched."""
+"""The base of all indexes: adds, updates, deletes, saves and loads documents, in a folder or an
+engine. Indexes differ in the levels at which documents are kept and searched."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from structrag.errors import IndexDamaged, InvalidParameter, check_ids
 from structrag.index.add_batch import AddBatch
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
-from structrag.index.host_vectors import HostVectors
 from structrag.index.opening import Address, absolute, engine_of, open_store
+from structrag.index.routes import HostVectors
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.model_calls.naming import has_name
@@ -104,7 +104,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         self.use(store)
 
     def _place(self) -> Address | None:
-        """Where the documents are kept as they are now; None where no place has them so."""
+        """Return the address that has the current state; None if no address has it."""
         if not isinstance(self.store, Store):
             return self.address
         place, changes = self.store.saved_at or (None, None)
@@ -123,7 +123,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         try:
             store = open_store(address, settings, self.config())
         except InvalidParameter:
-            # What the user gave says better what differs than the settings that follow from it.
+            # In a message the options that the user passed are clearer than those settings.
             saved = open_store(address).config
             self._check_kind(address, saved)
             self._check_saved(address, saved)
@@ -162,15 +162,15 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @abstractmethod
     def _preparing(self) -> Callable[..., AddBatch]:
-        """What begins one call of `add`, given documents, store and settings."""
+        """Return a function that begins one call of `add`, given documents, store and settings."""
 
     @abstractmethod
     def _report(self, work: AddBatch) -> Report:
-        """What adding documents did."""
+        """Return the report of a call of `add`."""
 
     @abstractmethod
     def config(self) -> dict[str, Any]:
-        """What is saved with the index: the options, and the names of models and settings."""
+        """Return the configuration to save: the options, and the names of models and settings."""
 
     @abstractmethod
     def settings_name(self) -> str:
@@ -189,7 +189,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @property
     def usage(self) -> Usage:
-        """What indexing has cost since this object was created or loaded."""
+        """The cost of indexing since this object was created or loaded."""
         return self.runner.usage
 
     def __len__(self) -> int:

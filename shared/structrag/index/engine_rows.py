@@ -1,11 +1,19 @@
 """Documents as rows of an engine's table, and conditions as filters. A document is one row of its
 own (`HEAD`), one for each chunk, and one for each further window of a chunk that is longer than the
-encoder reads. The first window's vectors stand in the chunk's row."""
+encoder reads. The first window's vectors are in the chunk's row.
+
+An engine that multiplies but does not count gets BM25 as products of sparse vectors: a row's vector
+has what BM25 gives each of its terms except for the idf, which is in the query's. How many rows
+have a term is kept beside them. A term's number is a digest of 32 bits.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import zlib
+from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,8 +23,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh32_intdigest
 
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
+from structrag.index.dense import check_width
 from structrag.index.entries import (
     CheckedEntry,
     DocumentRow,
@@ -27,8 +37,8 @@ from structrag.index.entries import (
     prepare,
     serialise_row,
 )
-from structrag.index.filters import Filter, Filters
-from structrag.index.selection import allowed_values
+from structrag.index.lexical import length_norm
+from structrag.index.selection import Filter, Filters, allowed_values
 from structrag.index.snapshot import Settings
 
 HEAD, CHUNK, WINDOW, DEAD, BLOB = 0, 1, 2, 3, 4  # kinds of rows
@@ -73,7 +83,7 @@ def key_of(row_id: int) -> int:
 
 
 def row_of_id(row_id: int) -> int:
-    """The number that stands for a chunk in rankings."""
+    """Return the number of a chunk in rankings."""
     return row_id >> WINDOW_BITS
 
 
@@ -184,11 +194,7 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
         for view, vector in row.vectors.items():
             expected = widths.setdefault(view, len(vector))
             if len(vector) != expected:
-                raise InvalidAnswer(
-                    f"The vectors of view {view!r} must have {expected} dimensions, as in the "
-                    f"store; document {json.loads(row.document)!r} brings {len(vector)}. Use the "
-                    "embedder that the store was built with, or build a new store."
-                )
+                check_width(view, len(vector), expected, json.loads(row.document))
     return widths
 
 
@@ -203,7 +209,7 @@ def bytes_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def arrays_of_bytes(content: bytes) -> dict[str, NDArray[Any]]:
-    """What `bytes_of_arrays` was given."""
+    """Read the arrays that `bytes_of_arrays` wrote."""
     with np.load(BytesIO(content)) as arrays:
         return dict(arrays)
 
@@ -281,7 +287,7 @@ class EngineFilter:
 def nested_parts(
     chosen: EngineFilter, parts_of: Callable[[EngineFilter], list[str]], all_rows: str
 ) -> list[str]:
-    """What a filter says of other filters, in a language with "and", "or" and "not". `all_rows` is
+    """Write the nested filters of a filter in a language with "and", "or" and "not". `all_rows` is
     a condition that all rows meet."""
 
     def whole(one: EngineFilter) -> str:
@@ -294,8 +300,8 @@ def nested_parts(
 def filter_of(
     where: Any, values_of: Callable[[str], Iterable[Any]] = lambda key: ()
 ) -> EngineFilter | None:
-    """A condition as a filter; None for none. Raises InvalidParameter for what an engine cannot be
-    asked. `values_of` gives the values that documents have under a key."""
+    """Convert a condition to a filter; None for none. `values_of` returns the values that documents
+    have under a key. Raises InvalidParameter for a condition that no engine can test."""
     if where is None or isinstance(where, EngineFilter):
         return where
     if isinstance(where, Filter):
@@ -359,3 +365,107 @@ def _equal(key: str, values: Sequence[Any]) -> EngineFilter:
     return EngineFilter(
         tags=(tuple(dict.fromkeys(tag for tag in tags if tag is not None)),)
     )
+
+
+NO_TERM = 0  # the number that stands in a vector which would be empty
+_N_NUMBERS = 2**32 - 2
+
+
+def number_of(term: str) -> int:
+    """The number of a term, from 1."""
+    return xxh32_intdigest(term.encode("utf-8", "surrogatepass")) % _N_NUMBERS + 1
+
+
+def numbered(terms: Iterable[str]) -> Counter[int]:
+    """How often each term is there, by its number."""
+    return Counter(map(number_of, terms))
+
+
+def weights_of(counts: Mapping[int, int], average: float) -> dict[int, float]:
+    """A row's vector: term -> count / (count + norm).
+
+    Example:
+        >>> weights_of({7: 3}, average=3.0) == {7: 3 / (3 + 1.2)}
+        True
+    """
+    if not counts:
+        return {NO_TERM: 1.0}
+    below = length_norm(sum(counts.values()), average)
+    return {number: count / (count + below) for number, count in counts.items()}
+
+
+def counts_of(
+    weights: Mapping[int, float], length: int, average: float
+) -> dict[int, int]:
+    """The counts that `weights_of` was given."""
+    below = length_norm(length, average)
+    return {
+        int(number): round(below * weight / (1 - weight))
+        for number, weight in weights.items()
+        if int(number) != NO_TERM
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows hold each term, or the change of that number."""
+
+    numbers: NDArray[np.uint32]  # ascending
+    frequencies: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: Iterable[Iterable[int]]) -> RowCounts:
+        """Count rows, each given as the different numbers of its terms."""
+        numbers = np.fromiter(
+            (number for row in rows for number in row), dtype=np.uint32
+        )
+        numbers = numbers[numbers != NO_TERM]
+        unique, frequencies = np.unique(numbers, return_counts=True)
+        return cls(unique, frequencies.astype(np.int32))
+
+    @classmethod
+    def of_terms(cls, terms: Mapping[str, int], others: Mapping[int, int]) -> RowCounts:
+        """Make counts from the number of rows per term, and per other number."""
+        totals = Counter(others)
+        for term, frequency in terms.items():
+            totals[number_of(term)] += frequency
+        pairs = np.array(sorted(totals.items()), dtype=np.int64).reshape(-1, 2)
+        return cls(pairs[:, 0].astype(np.uint32), pairs[:, 1].astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __neg__(self) -> RowCounts:
+        return RowCounts(self.numbers, -self.frequencies)
+
+    def frequency(self, number: int) -> int:
+        """How many rows hold a term."""
+        at = int(np.searchsorted(self.numbers, number))
+        there = at < len(self.numbers) and self.numbers[at] == number
+        return int(self.frequencies[at]) if there else 0
+
+    def to_parts(self, size: int) -> list[str]:
+        """The array as one or more strings of at most so many characters."""
+        steps = np.diff(self.numbers, prepend=np.uint32(0))
+        packed = zlib.compress(steps.tobytes() + self.frequencies.tobytes(), 1)
+        text = b64encode(packed).decode("ascii")
+        return [text[start : start + size] for start in range(0, len(text), size)]
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[str]) -> RowCounts:
+        """Read the counts that `to_parts` wrote."""
+        both = np.frombuffer(
+            zlib.decompress(b64decode("".join(parts))), dtype=np.uint32
+        )
+        steps, frequencies = np.split(both, 2)
+        return cls(np.cumsum(steps, dtype=np.uint32), frequencies.view(np.int32))
+
+
+def summed(parts: Sequence[RowCounts]) -> RowCounts:
+    """The sum of counts, without terms that no row holds any more."""
+    numbers = np.concatenate([part.numbers for part in parts])
+    frequencies = np.concatenate([part.frequencies for part in parts])
+    unique, places = np.unique(numbers, return_inverse=True)
+    sums = np.zeros(len(unique), dtype=np.int32)
+    np.add.at(sums, places, frequencies)
+    return RowCounts(unique[sums != 0], sums[sums != 0])

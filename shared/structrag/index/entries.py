@@ -1,4 +1,4 @@
-"""What a store takes in, and the form it keeps."""
+"""Documents as they are put into a store, and the checked form in which it keeps them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class LevelEntry:
-    """The chunks of a document at another level. Such as its sections, beside its paragraphs."""
+    """The chunks of a document at another level, for example its sections beside its paragraphs."""
 
     chunks: tuple[Chunk, ...]
     views: Mapping[str, tuple[str | None, ...]]  # as in `Entry`
@@ -46,7 +46,7 @@ class Entry:
     `levels` has the others."""
 
     document: Document  # id, title, format and meta are kept, the text is not
-    # What the entry was made from, text and settings: equal means unchanged.
+    # The digest of text and settings: equal means unchanged.
     fingerprint: str
     chunks: tuple[Chunk, ...]
     # view -> index text per chunk; None: the chunk lacks this view
@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """What is kept of a document besides its chunks."""
+    """The stored facts of a document, without its chunks."""
 
     record: Mapping[str, Any]  # id, title, format and meta
     fingerprint: str
@@ -92,7 +92,7 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class LevelRows:
-    """The chunks of one level of a document in row order. That is by chunk start, end and id."""
+    """The chunks of one level of a document in row order: by start, end and id."""
 
     rows: list[ChunkRow]
     # view -> unit vectors and their rows
@@ -224,8 +224,8 @@ _PLAIN = {str, int, bool, type(None)}
 
 
 def plain_json(value: Any, name: str) -> Any:
-    """A copy made of what JSON gives back unchanged (tuples become lists). Raises InvalidParameter
-    naming the place of anything else: NaN, a key that is not a string, a date, an object."""
+    """Copy a value, with tuples as lists, so that JSON keeps it unchanged. Raises InvalidParameter
+    that names the place of anything else: NaN, a key that is not a string, a date, an object."""
     if isinstance(value, list | tuple):
         return [
             item if type(item) in _PLAIN else plain_json(item, f"{name}[{i}]")
@@ -272,7 +272,7 @@ def dump_json(value: Any) -> bytes:
 
 
 def parse_json(line: bytes) -> Any:
-    """What `dump_json` was given."""
+    """Parse a line of `dump_json`."""
     return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
@@ -306,9 +306,9 @@ ALGORITHM_VERSION = "3"  # changes when the same input would be indexed differen
 
 
 def fingerprint(document: Document, settings: str) -> str:
-    """What decides a document's entry, as one digest.
+    """Digest everything that decides a document's entry.
 
-    That is its id, text, title, format, metadata and markup, and `settings`, all models among them.
+    This is its id, text, title, format, metadata and markup, and `settings`, including all models.
     The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot
     hold.
     """

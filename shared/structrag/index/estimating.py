@@ -1,4 +1,4 @@
-"""What adding documents to an index will cost, before anything is spent."""
+"""Estimate the cost of adding documents to an index, without calling a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RATING = "5"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What `Index.add` would do and cost.
+    """The work and cost of a call of `Index.add`.
 
     Attributes:
         documents: Those that would be added or replaced.
@@ -68,7 +68,7 @@ class Estimate:
 
 
 def estimate(work: AddBatch, runner: Runner) -> Estimate:
-    """What `work` would do and cost, by `runner`; see `Index.estimate`."""
+    """Estimate `work` by a dry run of `runner`; see `Index.estimate`."""
     dry = DryRun(runner, stand_in=_stand_in, stage_of=_stage_of)
     documents = chunks = 0
     for group in work.groups():
@@ -85,7 +85,7 @@ def estimate(work: AddBatch, runner: Runner) -> Estimate:
 def _read(
     dry: DryRun, group: Sequence[tuple[Document, str]], how: IndexingOptions
 ) -> list[ReadDocument]:
-    """What documents are read as. What that costs and what is embedded is counted."""
+    """Read documents in a dry run, and count the texts to embed."""
     if how.kept is not None:  # what stands in for answers is not to be kept
         how = replace(
             how, kept={name: dict(answers) for name, answers in how.kept.items()}
@@ -105,7 +105,7 @@ def _stage_of(request: Request) -> str:
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:
-    """What a model is taken to answer.
+    """Return the answer that a model is assumed to give.
 
     To a splitter that is a summary as long as may be, no two alike; IDMS asks for ratings and
     lists. Views are extracted in the model's place, so that they are about as long.

@@ -23,11 +23,10 @@ from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.document_index import DocumentIndex, check_embedder
 from structrag.index.entries import ALGORITHM_VERSION
 from structrag.index.estimating import Estimate, estimate
-from structrag.index.host_vectors import DenseStore, HostVectors
 from structrag.index.levels import SearchedLevel, query_vectors
-from structrag.index.lexical import Bm25
+from structrag.index.lexical import LUCENE
 from structrag.index.opening import Address
-from structrag.index.routes import OwnRoute, ranked_rows
+from structrag.index.routes import DenseStore, HostVectors, OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
@@ -211,10 +210,10 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
                 "dense_store must be None when an engine keeps the documents, because the engine "
                 "keeps their vectors too. Leave out one of the two."
             )
-        if settings.bm25 != Bm25():
+        if settings.lexical != LUCENE:
             raise InvalidParameter(
                 "lexical must be 'lucene' when an engine counts the terms; got "
-                f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
+                f"{settings.lexical!r}. Pass lexical='lucene', or a folder as store."
             )
 
     def _check_for_dense_store(self) -> None:
@@ -239,8 +238,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         return self.store.chunks(doc_id)
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
-        """What `add` would cost. It calls no model and changes nothing. Unchanged documents and
-        cached calls cost nothing.
+        """Estimate the cost of `add`. It calls no model and changes nothing. Unchanged documents
+        and cached calls cost nothing.
 
         With a splitter that needs no model, the numbers of calls and the view "raw" are exact;
         summaries and keywords are assumed to be as long as the extracted ones. If a splitter's
@@ -422,7 +421,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         super().save(path)
 
     def config(self) -> dict[str, Any]:
-        """What is saved: options that `load` restores, names of models and settings."""
+        """Return the configuration to save: options that `load` restores, names of models,
+        settings."""
         settings = self.store.settings
         return {
             "views": list(self.views),
@@ -430,7 +430,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             "language": self.view_settings.language,
             "stems": settings.tokenizer.stems,
             "dtype": settings.dtype,
-            "lexical": settings.bm25.method,
+            "lexical": settings.lexical,
             "embedder": self.embedder.name,
             "llm": self.runner.llm.name if self.runner.llm else None,
             "settings": self.settings_name(),

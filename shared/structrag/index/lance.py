@@ -18,48 +18,46 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import Lock
 from structrag.errors import IndexDamaged, InvalidParameter, require
+from structrag.index.engine import (
+    EngineStore,
+    no_index,
+    parse_settings,
+    settings_line,
+    tenant_of,
+)
 from structrag.index.engine_rows import (
     DEAD,
     EngineRow,
+    RowCounts,
     arrays_of_bytes,
     bytes_of_arrays,
     quoted,
+    views_of,
     widths_of,
 )
-from structrag.index.engine_store import EngineStore, no_index, tenant_of
-from structrag.index.entries import DocumentRow
-from structrag.index.lance_reader import LanceReader
-from structrag.index.lance_tables import (
-    CHUNKS,
-    SETTINGS,
-    SHARED,
-    arrow_of,
+from structrag.index.entries import DocumentRow, plain_json
+from structrag.index.lance_reader import (
+    EXACT_ROWS,
+    LIST_ROWS,
+    LanceReader,
     counts_of_terms,
-    coverage,
-    create_tables,
     has_bits,
-    has_blobs,
     literal,
-    make_indexes,
-    make_vector_index,
     raised_by_lance,
-    read_counts,
-    read_settings,
-    read_table,
-    schema_of,
     vector_columns,
-    wants_bits,
-    write_counts,
-    write_settings,
-    write_table,
 )
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.storage import one_saver
-from structrag.index.term_weights import RowCounts
 
+FORMAT = "structrag-lancedb"
+CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
+# Tables that belong to all documents: arrays, and the number of rows per term.
+SHARED, COUNTS = "structrag_shared", "structrag_counts"
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
 # Bytes of indexes, and of what is known of files, that are kept in memory.
@@ -94,13 +92,13 @@ class LanceStore(EngineStore):
         super().__init__(place, settings, config)
         self._database = database
         self._table = database.open_table(CHUNKS)
-        self._lock = threading.Lock()  # of the reader
-        self._turn = threading.Lock()  # of writers; searches go on
+        self._lock = Lock()  # of the reader
+        self._turn = Lock()  # of writers; searches go on
         self._reader: LanceReader | None = None
         self._added: list[Any] = []  # columns of vectors and blobs that were there
         self._changed = 0  # rows since the indexes were made
         # LanceDB refuses to join parts that are being joined.
-        self._upkeep = threading.Lock()
+        self._upkeep = Lock()
         self._joining: threading.Thread | None = None
         self.exact = False
 
@@ -385,9 +383,160 @@ def _check_place(place: str) -> None:
 
 @contextmanager
 def _one_writer(place: str) -> Iterator[None]:
-    """Let the writers of a folder take turns. Of a bucket there may be only one."""
+    """Let the writers of a folder take turns. A bucket may have only one writer."""
     if not _is_local(place):
         yield
         return
     with one_saver(Path(place)):
         yield
+
+
+def schema_of(settings: Settings) -> Any:
+    pa = require("pyarrow", extra="lancedb")
+    return pa.schema(
+        [
+            ("id", pa.int64()),
+            ("kind", pa.int8()),
+            ("document", pa.string()),
+            ("chunk", pa.string()),
+            ("tags", pa.list_(pa.string())),
+            ("record", pa.binary()),
+            *((f"terms_{view}", pa.string()) for view in views_of(settings)),
+        ]
+    )
+
+
+def arrow_of(rows: Sequence[EngineRow], schema: Any) -> Any:
+    """Rows as an Arrow table with all columns of the store's."""
+    pa = require("pyarrow", extra="lancedb")
+    columns = []
+    for column in schema:
+        name, _, view = column.name.partition("_")
+        if name == "terms":
+            columns.append(pa.array([row.terms.get(view) for row in rows], column.type))
+        elif name == "vector":
+            columns.append(
+                _vector_column([row.vectors.get(view) for row in rows], column.type)
+            )
+        elif name == "blob":
+            columns.append(pa.array([row.blobs.get(view) for row in rows], column.type))
+        else:
+            columns.append(pa.array([getattr(row, name) for row in rows], column.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _vector_column(vectors: Sequence[NDArray[Any] | None], kind: Any) -> Any:
+    pa = require("pyarrow", extra="lancedb")
+    there = [vector for vector in vectors if vector is not None]
+    zeros = np.zeros(kind.list_size, dtype=kind.value_type.to_pandas_dtype())
+    values = np.concatenate([zeros if vector is None else vector for vector in vectors])
+    missing = pa.array([vector is None for vector in vectors])
+    mask = missing if len(there) < len(vectors) else None
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(values.astype(zeros.dtype)), kind.list_size, mask=mask
+    ).cast(kind)
+
+
+def create_tables(database: Any, settings: Settings, config: Mapping[str, Any]) -> None:
+    """Make both tables. The settings come last, so that they are there if all is."""
+    if CHUNKS in database.list_tables().tables:  # an interrupted creation has left it
+        database.drop_table(CHUNKS)
+    table = database.create_table(CHUNKS, schema=schema_of(settings))
+    make_indexes(table, views_of(settings))
+    write_settings(database, settings, plain_json(dict(config), "config"))
+
+
+def write_settings(
+    database: Any, settings: Settings, config: Mapping[str, Any]
+) -> None:
+    write_table(
+        database, SETTINGS, {"content": [settings_line(FORMAT, settings, config)]}
+    )
+
+
+def write_table(database: Any, name: str, columns: Mapping[str, Any]) -> None:
+    """Put columns in place of a small table."""
+    pa = require("pyarrow", extra="lancedb")
+    is_there = name in database.list_tables().tables
+    table = pa.table(columns)
+    database.create_table(name, table, mode="overwrite" if is_there else "create")
+
+
+def read_table(database: Any, name: str) -> Any:
+    """A small table; None where there is none."""
+    if name not in database.list_tables().tables:
+        return None
+    return database.open_table(name).to_arrow()
+
+
+def write_counts(database: Any, counts: Mapping[str, RowCounts]) -> None:
+    contents = ["".join(of_view.to_parts(1 << 30)) for of_view in counts.values()]
+    write_table(database, COUNTS, {"view": [*counts], "content": contents})
+
+
+def read_counts(database: Any) -> dict[str, RowCounts]:
+    table = read_table(database, COUNTS)
+    if table is None:
+        return {}
+    pairs = zip(*(table[name].to_pylist() for name in ("view", "content")), strict=True)
+    return {view: RowCounts.from_parts([content]) for view, content in pairs}
+
+
+def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
+    def line() -> bytes:
+        (only,) = database.open_table(SETTINGS).to_arrow()["content"].to_pylist()
+        content: bytes = only
+        return content
+
+    return parse_settings(place, FORMAT, line)
+
+
+def make_indexes(table: Any, views: Sequence[str]) -> None:
+    """Make the indexes that tables of any size have. They replace earlier ones."""
+    kinds = require("lancedb.index", extra="lancedb")
+    terms = kinds.FTS(
+        base_tokenizer="whitespace",  # the terms are ours, and done
+        lower_case=False,
+        stem=False,
+        remove_stop_words=False,
+        ascii_folding=False,
+        max_token_length=None,
+        with_position=False,
+    )
+    indexes = {
+        "id": kinds.BTree(),
+        "document": kinds.BTree(),
+        "tags": kinds.LabelList(),
+    }
+    indexes |= {f"terms_{view}": terms for view in views}
+    for column, index in indexes.items():
+        table.create_index(column, config=index, name=f"{column}_index", replace=True)
+
+
+def has_blobs(schema: Any) -> bool:
+    return any(name.startswith("blob_") for name in schema.names)
+
+
+def make_vector_index(table: Any, column: str) -> None:
+    """Sort a column's vectors again into lists of close ones. In a large table they have one bit
+    per number, a thirtieth of the size, and the best are compared again."""
+    kinds = require("lancedb.index", extra="lancedb")
+    kind = kinds.IvfRq if wants_bits(table, column) else kinds.IvfFlat
+    lists = max(1, table.count_rows() // LIST_ROWS)
+    index = kind(distance_type="dot", num_partitions=lists)
+    table.create_index(column, config=index, name=f"{column}_index", replace=True)
+
+
+def wants_bits(table: Any, column: str) -> bool:
+    """Whether a vector index of a table of this size holds bits. They must fill bytes."""
+    width = table.schema.field(column).type.list_size
+    return bool(table.count_rows() > EXACT_ROWS and not width % 8)
+
+
+def coverage(table: Any, column: str) -> tuple[int, int]:
+    """How many vectors of a column its index has, and lacks."""
+    name = f"{column}_index"
+    if all(index.name != name for index in table.list_indices()):
+        return 0, int(table.count_rows())
+    statistics = table.index_stats(name)
+    return int(statistics.num_indexed_rows), int(statistics.num_unindexed_rows)

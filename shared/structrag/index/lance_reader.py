@@ -5,46 +5,46 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, require
-from structrag.index.engine_reader import EngineReader
+from structrag._locks import cached_property
+from structrag.errors import IndexDamaged, ModelFailed, require
+from structrag.index.engine import EngineReader
 from structrag.index.engine_rows import (
     CHUNK,
     HEAD,
     WINDOW,
     WINDOW_BITS,
     EngineFilter,
+    RowCounts,
     first_id,
     id_of_row,
     key_of,
+    nested_parts,
+    number_of,
     quoted,
     read_head,
     row_of_id,
 )
 from structrag.index.entries import DocumentRow, StoredRow, parse_row
-from structrag.index.lance_tables import (
-    EXACT_ROWS,
-    LIST_ROWS,
-    ROWS_OF_VIEW,
-    counts_of_terms,
-    has_bits,
-    literal,
-    literals,
-    raised_by_lance,
-    sql_parts,
-    vector_columns,
-)
+from structrag.index.lexical import K1, LUCENE
 from structrag.index.snapshot import Settings
-from structrag.index.term_weights import RowCounts, number_of
+from structrag.model_calls.calling import raised_by
 
+# In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
+LIST_ROWS = 2_000
+BITS = "IvfRq"  # LanceDB's name of an index of bits
+EXACT_ROWS = 100_000  # of a table up to which a vector index is searched as a whole
+ROWS_OF_VIEW = 2**32 - 1  # the number of what all rows of a view hold; no term has it
+# In errors of LanceDB and the system.
+_GONE = ("Not found", "was not found", "No such file")
 PROBES = 0.1  # the share of a larger one that is searched, if that is not less
 COMPARED = 1_000  # vectors of a larger one that are compared again, as they are
-_K1_FACTOR = 2.2  # LanceDB multiplies each score by k1 + 1
 
 
 class LanceReader(EngineReader):
@@ -154,7 +154,7 @@ class LanceReader(EngineReader):
         }
 
     def frequencies(self, view: str, terms: Sequence[str]) -> tuple[int, list[int]]:
-        """Those of the last making of the indexes, as the statistics of BM25."""
+        """Counts as of the last build of the indexes, as BM25 uses them."""
         counts = self._counts[view]
         n_rows = counts.frequency(ROWS_OF_VIEW)
         return n_rows, [counts.frequency(number_of(term)) for term in terms]
@@ -249,7 +249,7 @@ class LanceReader(EngineReader):
 
     @cached_property
     def _probes(self) -> int:
-        """How many lists of a vector index are searched. As many as there are rows are all."""
+        """How many lists of a vector index to search; the number of rows searches all."""
         if self.exact or self._n_rows <= EXACT_ROWS:
             return self._n_rows
         return int(max(EXACT_ROWS, PROBES * self._n_rows)) // LIST_ROWS
@@ -273,7 +273,8 @@ class LanceReader(EngineReader):
             )
         search = self._table.search(match, query_type="fts").limit(n)
         pairs = self._matches(search, "_score", chosen)
-        return [(row_of_id(i), score / _K1_FACTOR) for i, score in pairs]
+        # LanceDB, whose k1 and b are the same, multiplies each score by k1 + 1.
+        return [(row_of_id(i), score / (K1[LUCENE] + 1)) for i, score in pairs]
 
     def _matches(
         self, search: Any, score: str, chosen: EngineFilter | None
@@ -294,3 +295,81 @@ class LanceReader(EngineReader):
         with raised_by_lance(self.place):
             table = (search if n is None else search.limit(n)).to_arrow()
         return [table[column].to_pylist() for column in columns]
+
+
+@contextmanager
+def raised_by_lance(place: str) -> Iterator[None]:
+    """Name the store where LanceDB raises; IndexDamaged where its files are gone."""
+    try:
+        with raised_by(f"store {place!r}"):
+            yield
+    except ModelFailed as error:
+        if not any(words in str(error) for words in _GONE):
+            raise
+        raise IndexDamaged(
+            f"Files of the store at {place!r} are missing: another program removed them or "
+            "recreated the store. Open the store again; if that fails, restore it from a copy or "
+            "rebuild it."
+        ) from error
+
+
+def counts_of_terms(table: Any, views: Sequence[str]) -> dict[str, RowCounts]:
+    """View -> how many rows of a table hold each term; None of them: all rows of the view."""
+    counts: dict[str, Counter[str]] = {view: Counter() for view in views}
+    n_rows = Counter[str]()
+    search = table.search().select([f"terms_{view}" for view in views])
+    for batch in search.to_batches():
+        for view in views:
+            column = batch.column(f"terms_{view}").drop_null().to_pylist()
+            n_rows[view] += len(column)
+            for text in column:
+                counts[view].update(set(text.split()))
+    return {
+        view: RowCounts.of_terms(of_view, {ROWS_OF_VIEW: n_rows[view]})
+        for view, of_view in counts.items()
+    }
+
+
+def vector_columns(schema: Any) -> list[str]:
+    return [name for name in schema.names if name.startswith("vector_")]
+
+
+def has_bits(table: Any, column: str) -> bool:
+    """Whether a column's vector index holds bits."""
+    return any(
+        index.name == f"{column}_index" and index.index_type == BITS
+        for index in table.list_indices()
+    )
+
+
+def sql_parts(chosen: EngineFilter | None, *, with_windows: bool = True) -> list[str]:
+    """The parts of a filter in SQL, to be joined by AND. Without windows it is quicker, and right
+    for a table where each chunk has one."""
+    if chosen is None:
+        return []
+    if chosen.is_empty:
+        return ["id < 0"]
+    parts = [f"array_has_any(tags, [{literals(tags)}])" for tags in chosen.tags]
+    if chosen.documents is not None:
+        parts.append(f"document IN ({literals(chosen.documents)})")
+    if chosen.rows is not None:
+        parts.append(_among(chosen.rows, with_windows))
+    inner = partial(sql_parts, with_windows=with_windows)
+    return [*parts, *nested_parts(chosen, inner, "id >= 0")]
+
+
+def _among(rows: Iterable[int], with_windows: bool) -> str:
+    if not with_windows:
+        return f"id IN ({', '.join(str(id_of_row(row)) for row in rows)})"
+    # A row's further windows have the ids after it.
+    ranges = (f"id >= {id_of_row(row)} AND id < {id_of_row(row + 1)}" for row in rows)
+    return f"({' OR '.join(ranges)})"
+
+
+def literals(strings: Iterable[str]) -> str:
+    return ", ".join(map(literal, strings))
+
+
+def literal(string: str) -> str:
+    quotes_doubled = string.replace("'", "''")
+    return f"'{quotes_doubled}'"

@@ -1,13 +1,13 @@
-"""A level of a store as it is searched. Its embedder may be one that is fitted to the level's
+"""Search a level of a store by vectors. Its embedder may be one that is fitted to the level's
 texts."""
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.index.blocks import Column
 from structrag.index.corpus import CorpusReader
 from structrag.index.dense import DenseIndex, VectorPart, VectorTable
@@ -38,7 +38,7 @@ class SearchedLevel:
         self._fitting = Lock()
 
     def reader(self, snapshot: Snapshot | None = None) -> Reader:
-        """The level now or in a snapshot, untouched by later changes."""
+        """Return a reader of this level, now or in a snapshot. Later changes do not affect it."""
         if not hasattr(self.embedder, "fit"):
             return (snapshot or self.store.snapshot()).reader(self.level)
         changes = self.store.changes if snapshot is None else snapshot.changes

@@ -5,6 +5,11 @@ average length and scores are worked out from them when a query comes, in float6
 the same numbers (it is the oracle of the tests) but needs about 4 s to index 100,000 rows of 100
 terms anew after any change; turning the counts takes 0.1 s and leaves nothing to rebuild after
 loading.
+
+Two methods. "lucene" is Lucene's and bm25s's: idf ln(1 + (N - df + .5) / (df + .5)), term part
+f / (f + K). "okapi" is rank_bm25's: idf ln((N - df + .5) / (df + .5)), where a quarter of the mean
+idf replaces a negative value, term part f (k1 + 1) / (f + K). K = k1 (1 - b + b length / average
+length).
 """
 
 from __future__ import annotations
@@ -13,14 +18,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag._locks import cached_property
 from structrag.index.blocks import Column
 from structrag.index.ranking import (
     SCORE_DIGITS,
@@ -72,7 +76,7 @@ def add_terms(
     scores: FloatArray,
     n: int,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Add all terms to the scores of rows; gives what is left.
+    """Add all terms to the scores of rows. Returns the rows that are left, with their scores.
 
     `rows` ascend, `scores` are changed in place, and the terms are added in the order given. Where
     n < len(rows), rows that cannot be among the `n` best may be left out, for which no weight may
@@ -120,39 +124,16 @@ OKAPI_FLOOR = 0.25
 PACKAGE_ROWS = 10_000  # that rank_bm25 is given, which reads every row for every query
 
 
-@dataclass(frozen=True, slots=True)
-class Bm25:
-    """A form of BM25 and its parameters.
+LUCENE, OKAPI = "lucene", "okapi"
+METHODS = (LUCENE, OKAPI)
+# How soon more of a term adds little: Lucene's own value, and rank_bm25's.
+K1 = {LUCENE: 1.2, OKAPI: 1.5}
+B = 0.75  # how much the length of a text counts, from 0, not at all, to 1; both have this value
 
-    `lucene` is Lucene's and bm25s's: idf ln(1 + (N - df + .5) / (df + .5)), term part f / (f + K).
-    `okapi` is rank_bm25's: idf ln((N - df + .5) / (df + .5)) with a negative value replaced by a
-    quarter of the mean idf, term part f (k1 + 1) / (f + K). K = k1 (1 - b + b length / average
-    length).
-    """
 
-    method: str = "lucene"
-    k1: float | None = None  # None: 1.2 for lucene, 1.5 for okapi
-    b: float = 0.75  # from 0, length ignored, to 1
-
-    def __post_init__(self) -> None:
-        check_choice("lexical", self.method, ("lucene", "okapi"))
-        if self.k1 is None:
-            object.__setattr__(self, "k1", 1.2 if self.method == "lucene" else 1.5)
-        check_at_least("k1", self.saturation, 0)
-        check_at_least("b", self.b, 0)
-        if self.b > 1 or math.isinf(self.saturation):
-            raise InvalidParameter(
-                f"k1 must be finite and b at most 1; got k1={self.k1!r} and b={self.b!r}."
-            )
-
-    @property
-    def saturation(self) -> float:
-        return 0.0 if self.k1 is None else self.k1
-
-    def norm(self, length: Any, average: float) -> Any:
-        """K of texts with `length` terms, a number or an array, among ones of `average` terms."""
-        relative = length / (average or 1.0)
-        return self.saturation * (1 - self.b + self.b * relative)
+def length_norm(length: Any, average: float) -> Any:
+    """Lucene's K of texts with `length` terms, a number or an array, among ones of `average`."""
+    return K1[LUCENE] * (1 - B + B * (length / (average or 1.0)))
 
 
 def idf(n_rows: float, df: Any) -> Any:
@@ -362,11 +343,11 @@ class LexicalIndex:
         self,
         parts: Sequence[LexicalPart],
         *,
-        bm25: Bm25 | None = None,
+        method: str = LUCENE,
         tokenizer: Tokenizer | None = None,
     ) -> None:
         self.parts: list[LexicalPart] = list(parts)
-        self.bm25: Bm25 = bm25 or Bm25()
+        self.method = method
         self.tokenizer: Tokenizer = tokenizer or Tokenizer()
         self._scoped: tuple[Any, LexicalIndex] | None = None
 
@@ -375,7 +356,7 @@ class LexicalIndex:
         cls,
         texts: Iterable[str | None],
         *,
-        bm25: Bm25 | None = None,
+        method: str = LUCENE,
         tokenizer: Tokenizer | None = None,
     ) -> LexicalIndex:
         """Index texts, one row each; None is a row that is absent. No texts give a valid empty
@@ -384,7 +365,7 @@ class LexicalIndex:
         rows = count_terms(texts, tokenizer or Tokenizer(), vocabulary)
         postings = to_postings(rows, len(vocabulary))
         part = LexicalPart(postings, vocabulary, RowMap(len(rows.lengths)))
-        return cls([part], bm25=bm25, tokenizer=tokenizer)
+        return cls([part], method=method, tokenizer=tokenizer)
 
     def __len__(self) -> int:
         """The number of rows, absent ones among them."""
@@ -436,7 +417,7 @@ class LexicalIndex:
             parts = [
                 replace(part, place=part.place.within(where)) for part in self.parts
             ]
-            scoped = LexicalIndex(parts, bm25=self.bm25, tokenizer=self.tokenizer)
+            scoped = LexicalIndex(parts, method=self.method, tokenizer=self.tokenizer)
             self._scoped = key, scoped
         return self._scoped[1]
 
@@ -444,7 +425,7 @@ class LexicalIndex:
     def _packaged(self) -> tuple[IntArray, Any] | None:
         """The rows as rank_bm25 scores them, with their numbers; None where it does not."""
         few = 0 < sum(part.place.n_rows for part in self.parts) <= PACKAGE_ROWS
-        if self.bm25.method != "okapi" or not few or not self._size[1]:
+        if self.method != OKAPI or not few or not self._size[1]:
             return None
         try:
             from rank_bm25 import BM25Okapi
@@ -467,8 +448,8 @@ class LexicalIndex:
         # In one order, or sums differ in their last digit with the order of adding.
         package = BM25Okapi(
             [sorted(texts[position]) for position in positions],
-            k1=self.bm25.saturation,
-            b=self.bm25.b,
+            k1=K1[OKAPI],
+            b=B,
             epsilon=OKAPI_FLOOR,
         )
         return np.array(positions), package
@@ -492,7 +473,7 @@ class LexicalIndex:
         self, terms: Sequence[Term], rows: NDArray[np.int32], scores: FloatArray, n: int
     ) -> tuple[NDArray[np.int32], FloatArray]:
         """Rows with their scores, at least the `n` best."""
-        if self.bm25.method == "okapi":
+        if self.method == OKAPI:
             # Every row is ranked, so none may be left out early.
             scores[self._norm.lengths[rows] == ABSENT] = -np.inf
             rows, scores = add_terms(terms, self._norm, rows, scores, len(rows))
@@ -540,28 +521,27 @@ class LexicalIndex:
 
     @cached_property
     def _place(self) -> RowMap:
-        """Where the rows of all parts, one part behind the other, stand."""
+        """The positions of the rows of all parts, part after part."""
         return joined([part.place for part in self.parts])
 
     @cached_property
     def _norm(self) -> LengthNorm:
         n_rows, n_terms = self._size
         average = n_terms / n_rows if n_rows else 0.0
-        slope = self.bm25.saturation * self.bm25.b / average if average else 0.0
+        k1 = K1[self.method]
+        slope = k1 * B / average if average else 0.0
         lengths = concatenated(
             [part.postings.lengths.all() for part in self.parts], np.int32
         )
-        return LengthNorm(lengths, self.bm25.saturation * (1 - self.bm25.b), slope)
+        return LengthNorm(lengths, k1 * (1 - B), slope)
 
     def _idf(self, df: int) -> float:
         """A term's idf from its `df` rows, times Okapi's k1 + 1."""
         n_rows = self._size[0]
-        if self.bm25.method == "lucene":
+        if self.method == LUCENE:
             return float(idf(n_rows, df))
         okapi = math.log(n_rows - df + 0.5) - math.log(df + 0.5)
-        return (okapi if okapi >= 0 else OKAPI_FLOOR * self._mean_idf) * (
-            self.bm25.saturation + 1
-        )
+        return (okapi if okapi >= 0 else OKAPI_FLOOR * self._mean_idf) * (K1[OKAPI] + 1)
 
     @cached_property
     def _size(self) -> tuple[int, int]:

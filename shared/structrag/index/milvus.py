@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +19,19 @@ from uuid import uuid4
 
 from numpy.typing import NDArray
 
+from structrag._locks import Lock
 from structrag.errors import ModelFailed
+from structrag.index.engine import EngineStore, no_index, tenant_of
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
+    RowCounts,
+    counts_of,
+    summed,
     views_of,
+    weights_of,
     widths_of,
 )
-from structrag.index.engine_store import EngineStore, no_index, tenant_of
 from structrag.index.entries import DocumentRow, plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
@@ -35,6 +39,7 @@ from structrag.index.milvus_collections import (
     PART_BITS,
     STATE,
     STATE_ROW,
+    StoreState,
     create,
     create_vectors,
     read_settings,
@@ -47,10 +52,8 @@ from structrag.index.milvus_collections import (
     write_shared,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import StoreState
 from structrag.index.snapshot import Settings, check_settings
-from structrag.index.term_weights import RowCounts, counts_of, summed, weights_of
-from structrag.model_calls.failures import raised_by
+from structrag.model_calls.calling import raised_by
 
 STALE = 0.02  # by which the mean length may differ from that of the weights
 FLUSHED = 5_000  # rows after which Milvus Lite writes a segment
@@ -58,7 +61,7 @@ FLUSHED = 5_000  # rows after which Milvus Lite writes a segment
 CROWDED = 50_000
 _PAUSE = 1.0  # seconds
 _APART = 65_536  # among so many versions a writer begins, that no two take the same
-_locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)  # by place
+_locks: defaultdict[str, Lock] = defaultdict(Lock)  # by place
 
 
 class MilvusStore(EngineStore):
@@ -147,7 +150,7 @@ class MilvusStore(EngineStore):
         return self._state().changes
 
     def reader(self) -> MilvusReader:
-        """What is there now."""
+        """Return a reader of the current state."""
         asked = time.monotonic()
         state = self._state()
         reader = self._reader
@@ -314,7 +317,7 @@ class MilvusStore(EngineStore):
         for view, width in widths.items():
             if view in state.widths:
                 continue
-            # Of an interrupted commit.
+            # An interrupted commit has left it.
             if vectors_of(view) in self._database.collections():
                 self._database.call("drop_collection", vectors_of(view))
             create_vectors(self._database, view, width)
@@ -388,10 +391,9 @@ class MilvusStore(EngineStore):
             return
         columns = ["version", "row", "document", "tags", "length", "average", "terms"]
         rows = self._database.query(collection, state.visible(), ["id", *columns])
-        bm25 = self.settings.bm25
         for row in rows:
-            counts = counts_of(row["terms"], row["length"], bm25, row["average"])
-            row |= {"terms": weights_of(counts, bm25, average), "average": average}
+            counts = counts_of(row["terms"], row["length"], row["average"])
+            row |= {"terms": weights_of(counts, average), "average": average}
         self._insert(collection, rows)
         # Last: what is interrupted is begun again.
         state.averages[view] = average

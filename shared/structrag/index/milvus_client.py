@@ -20,9 +20,9 @@ from structrag.errors import (
     TimedOut,
     require,
 )
-from structrag.index.engine_store import tenant_of
+from structrag.index.engine import tenant_of
 from structrag.index.storage import take_lock
-from structrag.model_calls.failures import WHILE_ADDING, raised_by
+from structrag.model_calls.calling import WHILE_ADDING, raised_by
 
 SECONDS = 60.0  # that a call may take, all its tries together; MILVUS_TIMEOUT
 SUFFIX = ".db"  # by which pymilvus tells a file
@@ -151,7 +151,7 @@ class MilvusDatabase:
         )
 
     def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows. Those with their ids are replaced, so a second try does no harm."""
+        """Write rows, replacing rows with the same ids, so a second try does no harm."""
         for start in range(0, len(rows), BATCH):
             self.call("upsert", collection, list(rows[start : start + BATCH]))
 

@@ -2,14 +2,18 @@
 
 `structrag_state` has the settings, the state and the row counts; `structrag_chunks` what is kept of
 documents and chunks; `structrag_terms_VIEW` and `structrag_vectors_VIEW` what is searched. Ids and
-metadata are compared by digests of 64 bits, which need no quotes in any language.
+metadata are compared by digests of 64 bits, which need no quotes in any language. Rows carry the
+version of their document. Readers see a version that is no higher than the last of the state and
+not hidden, so replacing the one row of the state switches all documents of a commit at once.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
+import zlib
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
@@ -18,6 +22,7 @@ from numpy.typing import NDArray
 from xxhash import xxh64_intdigest
 
 from structrag.errors import InvalidParameter
+from structrag.index.engine import parse_settings, settings_line
 from structrag.index.engine_rows import (
     BLOB,
     CHUNK,
@@ -28,15 +33,88 @@ from structrag.index.engine_rows import (
     arrays_of_bytes,
     bytes_of_arrays,
     nested_parts,
+    numbered,
     row_of_id,
+    weights_of,
 )
-from structrag.index.engine_store import parse_settings, settings_line
-from structrag.index.entries import parse_json
-from structrag.index.lexical import Bm25
+from structrag.index.entries import dump_json, parse_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase
-from structrag.index.milvus_state import packed, unpacked
 from structrag.index.snapshot import Settings
-from structrag.index.term_weights import numbered, weights_of
+
+
+@dataclass(slots=True)
+class StoreState:
+    """A store at one moment."""
+
+    made: str = ""  # which store it is of; made anew at the same place, it is another
+    changes: int = 0  # commits
+    last: int = 0  # the highest version that is there
+    next: int = 1  # the lowest version that no writer has taken
+    next_key: int = 0  # of a new document
+    writer: str = ""  # who writes now; empty: nobody
+    # The first and last version that the writer has taken.
+    writing: tuple[int, int] = (0, 0)
+    # Since; first, last version.
+    hidden: list[tuple[float, int, int]] = field(default_factory=list)
+    removed: int = 0  # how often hidden rows were removed for good
+    n_chunks: int = 0
+    widths: dict[str, int] = field(default_factory=dict)  # view -> dimensions
+    n_rows: dict[str, int] = field(default_factory=dict)  # view -> rows that have it
+    n_terms: dict[str, int] = field(default_factory=dict)  # view -> their terms
+    # View -> terms a row, for weights.
+    averages: dict[str, float] = field(default_factory=dict)
+    # view -> segments of row counts: number, parts, terms
+    counts: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    # Since; segment of counts.
+    outdated: list[tuple[float, int]] = field(default_factory=list)
+
+    def to_text(self) -> str:
+        """Encode the state as one short string."""
+        return packed(dump_json(asdict(self)))
+
+    @classmethod
+    def from_text(cls, text: str) -> StoreState:
+        """Decode a string of `to_text`."""
+        content: dict[str, Any] = parse_json(unpacked(text))
+        content["writing"] = tuple(content["writing"])
+        for name in ("hidden", "outdated"):
+            content[name] = [tuple(item) for item in content[name]]
+        content["counts"] = {
+            view: [tuple(item) for item in segments]
+            for view, segments in content["counts"].items()
+        }
+        return cls(**content)
+
+    def hide(self, since: float, first: int, last: int) -> None:
+        """Hide versions. Consecutive ones become one range."""
+        if (
+            self.hidden
+            and self.hidden[-1][0] == since
+            and self.hidden[-1][2] + 1 == first
+        ):
+            first = self.hidden.pop()[1]
+        self.hidden.append((since, first, last))
+
+    def visible(self) -> str:
+        """The condition on rows that are there, in Milvus's language."""
+        single = [first for _, first, last in self.hidden if first == last]
+        ranges = [(first, last) for _, first, last in self.hidden if first < last]
+        parts = [f"version <= {self.last}"]
+        parts += [f"(version < {first} or version > {last})" for first, last in ranges]
+        if single:
+            parts.append(f"version not in {single}")
+        return " and ".join(parts)
+
+
+def packed(content: bytes) -> str:
+    """Bytes as ASCII, which every server keeps as it is."""
+    return b64encode(zlib.compress(content, 1)).decode("ascii")
+
+
+def unpacked(text: str) -> bytes:
+    """Return the bytes that were packed."""
+    return zlib.decompress(b64decode(text))
+
 
 FORMAT = "structrag-milvus"
 STATE, CHUNKS = "structrag_state", "structrag_chunks"
@@ -127,8 +205,8 @@ def _create(
     schema.add_field("id", types.INT64, is_primary=True)
     # A collection must have a vector.
     vector = vector or ("vector", types.FLOAT_VECTOR, {"dim": 2})
-    for field, kind, options in (*fields, vector):
-        schema.add_field(field, kind, **options)
+    for column, kind, options in (*fields, vector):
+        schema.add_field(column, kind, **options)
     indexes = client.prepare_index_params()
     if vector[1] == types.SPARSE_FLOAT_VECTOR:
         indexes.add_index(
@@ -136,8 +214,8 @@ def _create(
         )
     else:
         indexes.add_index(vector[0], index_type="FLAT", metric_type="IP")
-    for field in indexed:
-        indexes.add_index(field, index_type="INVERTED")
+    for column in indexed:
+        indexes.add_index(column, index_type="INVERTED")
     # Every read sees all that was written before it: the state must not be ahead of the rows.
     database.call("create_collection", name, schema=schema, consistency_level="Strong")
     # There is nothing to index yet, so nobody waits for it.
@@ -187,7 +265,7 @@ def write_shared(database: MilvusDatabase, arrays: Mapping[str, NDArray[Any]]) -
 
 
 def read_shared(database: MilvusDatabase) -> dict[str, NDArray[Any]]:
-    """What `write_shared` was given; nothing before."""
+    """Read the arrays that `write_shared` wrote; none before."""
     rows = database.get(STATE, [SHARED_ROW], ["content"])
     if not rows:
         return {}
@@ -239,7 +317,7 @@ def records_of(
             records[CHUNKS].append({"id": row_id, **place, **part})
         for view, terms in row.terms.items():
             if terms is not None:
-                weighed = _weighed(terms, settings.bm25, averages[view])
+                weighed = _weighed(terms, averages[view])
                 records[terms_of(view)].append({"id": first, **place, **weighed})
         row_id = new_id() if row.kind == WINDOW else first
         for view, vector in row.vectors.items():
@@ -260,7 +338,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _parts(kind: int, name: str, text: str) -> list[Record]:
-    """What is kept of a head, chunk or blob. The name is a chunk's id, or that of the blob."""
+    """Make the records of a head, chunk or blob, named by the chunk's id or the blob's name."""
     pieces = _pieces(text)
     of_all = {"kind": kind, "chunk": number_of_name(name), "vector": [0.0, 0.0]}
     return [
@@ -269,12 +347,12 @@ def _parts(kind: int, name: str, text: str) -> list[Record]:
     ]
 
 
-def _weighed(terms: str, bm25: Bm25, average: float) -> Record:
+def _weighed(terms: str, average: float) -> Record:
     counts = numbered(terms.split())
     return {
         "length": sum(counts.values()),
         "average": average,
-        "terms": weights_of(counts, bm25, average),
+        "terms": weights_of(counts, average),
     }
 
 

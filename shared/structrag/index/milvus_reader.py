@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import ModelFailed
-from structrag.index.engine_reader import EngineReader
+from structrag.index.engine import EngineReader
 from structrag.index.engine_rows import (
     BLOB,
     CHUNK,
     CHUNK_BITS,
     HEAD,
     EngineFilter,
+    RowCounts,
     first_id,
+    number_of,
     quoted,
     read_head,
 )
@@ -28,24 +30,24 @@ from structrag.index.lexical import idf
 from structrag.index.milvus_client import BATCH, MOST_HITS, MilvusDatabase
 from structrag.index.milvus_collections import (
     CHUNKS,
+    StoreState,
     chunk_id,
     conditions,
     key_of_row,
     number_of_name,
     terms_of,
+    unpacked,
     vectors_of,
     version_of,
 )
-from structrag.index.milvus_state import StoreState, unpacked
 from structrag.index.snapshot import Settings
-from structrag.index.term_weights import RowCounts, number_of
 
 K = TypeVar("K", bound=Hashable)
 KEPT = 60.0  # seconds that replaced documents stay for those who still read them
 
 
 class MilvusReader(EngineReader):
-    """What a `MilvusStore` held at one moment.
+    """Searches the state of a `MilvusStore` at one moment.
 
     Args:
         database: The connection.

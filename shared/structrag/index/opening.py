@@ -10,7 +10,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
-from structrag.index.engine_store import absolute_place
+from structrag.index.engine import absolute_place
 from structrag.index.lance import LanceStore
 from structrag.index.milvus import MilvusStore
 from structrag.index.snapshot import Settings, check_settings
@@ -21,7 +21,7 @@ Address = str | os.PathLike[str]
 _STORES: dict[str, type[LanceStore | MilvusStore]] = dict(
     zip(ENGINES, (LanceStore, MilvusStore), strict=True)
 )
-# Of two letters or more: one may be a drive.
+# At least two letters: one letter may be a drive.
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 
 

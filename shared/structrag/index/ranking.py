@@ -70,7 +70,7 @@ def concatenated(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class RowMap:
-    """Where a segment's rows stand among all rows of a level.
+    """The positions of a segment's rows among all rows of a level.
 
     Example:
         >>> RowMap(3, offset=10).positions_of(np.array([0, 2])).tolist()
@@ -142,7 +142,7 @@ class RowMap:
 
 
 def joined(places: Sequence[RowMap]) -> RowMap:
-    """Where the rows of several segments, one behind the other, stand."""
+    """The positions of the rows of several segments, segment after segment."""
     offset = places[0].offset if places else 0
     firsts = list(accumulate((place.n_rows for place in places), initial=offset))
     n_rows = firsts.pop() - offset

@@ -1,13 +1,12 @@
-"""Segments: some documents with all their rows, vectors and term counts. Nothing in one changes. A
-segment lies in memory, or in a file that is mapped. Its documents are in the order of their keys,
-so that rows that stand one behind the other in a segment do so in the whole index too."""
+"""Segments: documents with all their rows, vectors and term counts. A segment is immutable, in
+memory or in a mapped file. Its documents are in the order of their keys, so consecutive rows of a
+segment are consecutive in the whole index too."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from structrag._locks import cached_property
 from structrag.index.blocks import ArrayFile, Column, Pieces, write_arrays
 from structrag.index.dense import VectorTable
 from structrag.index.entries import (
@@ -127,7 +127,7 @@ class ChunkIds:
 
     @classmethod
     def of(cls, hashes: NDArray[np.uint64]) -> ChunkIds:
-        """Of the hashes of all rows, in their order."""
+        """Index the hashes of all rows, in row order."""
         order = np.argsort(hashes, kind="stable")
         return cls(Column(hashes[order]), Column(order.astype(np.int32)))
 
@@ -312,7 +312,7 @@ def segment_of(
 
 
 def _bounds(counts: Iterable[int]) -> IntArray:
-    """Where each of several runs begins, and where the last one ends."""
+    """Return the start of each of several runs, and the end of the last."""
     return np.array([0, *accumulate(counts)], dtype=np.int64)
 
 
@@ -344,7 +344,7 @@ def _joined_blobs(levels: Sequence[LevelRows]) -> dict[str, StoredLines]:
 
 
 def blobs_of(table: LevelTable, name: str) -> StoredLines:
-    """What is kept of each row by this name; empty for rows without one."""
+    """Return the blobs of this name, row by row; empty for rows without one."""
     return table.blobs.get(name) or StoredLines.of([b""] * table.n_rows)
 
 
@@ -402,8 +402,8 @@ def _joined_terms(
 
 
 class Merge:
-    """Several segments as one, piece by piece. The terms are those that living rows have, sorted;
-    so equal content gives equal pieces whatever its history."""
+    """Several segments as one, piece by piece. Its terms are those of living rows, sorted, so
+    equal content makes equal pieces, whatever its history."""
 
     def __init__(
         self,
@@ -567,7 +567,7 @@ class Merge:
 
 
 def segment_path(folder: Path, name: str) -> Path:
-    """Where a segment's file lies."""
+    """Return the path of a segment's file."""
     return folder / f"{name}.seg"
 
 
@@ -584,7 +584,7 @@ def _assembled(
     meta: Mapping[str, Any],
     file: ArrayFile | None = None,
 ) -> Segment:
-    """The segment whose arrays `column` gives by their names."""
+    """Assemble a segment from its arrays, which `column` returns by name."""
 
     def lines(place: str) -> StoredLines:
         return StoredLines(column(place), column(f"{place}.bounds"))

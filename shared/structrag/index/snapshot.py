@@ -1,19 +1,19 @@
-"""What a store held at one moment. That is its segments, which of their documents live, and the
-order of all rows. Nothing in a snapshot changes, so that a search that reads one is not disturbed
-by documents that come and go meanwhile."""
+"""The state of a store at one moment: its segments, which of their documents are live, and the
+order of all rows. A snapshot is immutable, so documents that are added or deleted meanwhile do not
+disturb a search."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structrag._locks import cached_property
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -23,7 +23,7 @@ from structrag.errors import (
 )
 from structrag.index.dense import DenseIndex, VectorPart
 from structrag.index.entries import ChunkRow, DocumentRow, StoredRow, parse_row
-from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
+from structrag.index.lexical import METHODS, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
 from structrag.index.segments import (
     Levels,
@@ -51,19 +51,22 @@ Live = NDArray[np.bool_] | None  # which documents of a segment live; None: all
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a store is made with; fixed for its life."""
+    """The settings of a store, fixed for its life."""
 
     levels: Levels
     dtype: str  # of the vectors: "float32" or "float16"
-    bm25: Bm25
+    lexical: str  # the method of BM25
     tokenizer: Tokenizer
+
+    def __post_init__(self) -> None:
+        check_choice("lexical", self.lexical, METHODS)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as they are saved."""
         return {
             "levels": {name: list(views) for name, views in self.levels.items()},
             "dtype": self.dtype,
-            "bm25": asdict(self.bm25),
+            "bm25": {"method": self.lexical},
             "tokenizer": self.tokenizer.to_json(),
         }
 
@@ -73,7 +76,7 @@ class Settings:
         return cls(
             levels={name: tuple(views) for name, views in saved["levels"].items()},
             dtype=saved["dtype"],
-            bm25=Bm25(**saved["bm25"]),
+            lexical=saved["bm25"]["method"],
             tokenizer=Tokenizer.from_json(saved["tokenizer"]),
         )
 
@@ -196,8 +199,8 @@ class Reader:
 
     @cached_property
     def _runs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Of each run: its first position, segment and first row there. The first positions have
-        one more: the end of the last run."""
+        """Return the first position, the segment and the first row in it of each run. The positions
+        have one more item: the end of the last run."""
         rows = row_runs(self.snapshot.runs, [table.bounds for table in self._tables])
         rows = rows[rows[:, 1] < rows[:, 2]]
         starts = np.concatenate([[0], np.cumsum(rows[:, 2] - rows[:, 1])])
@@ -205,7 +208,7 @@ class Reader:
 
     @cached_property
     def places(self) -> list[RowMap]:
-        """Where the rows of each segment stand."""
+        """The positions of each segment's rows."""
         starts, owners, firsts = self._runs
         sizes = np.diff(starts)
         places = []
@@ -253,7 +256,7 @@ class Reader:
         return isinstance(doc_id, str) and self.snapshot.find(doc_id) is not None
 
     def stored(self, doc_id: str) -> DocumentRow:
-        """What is kept of a document. Raises UnknownDocument if unknown."""
+        """Return the stored facts of a document. Raises UnknownDocument if unknown."""
         i, number = self._find(doc_id)
         return self.snapshot.segments[i].document(number)
 
@@ -263,7 +266,7 @@ class Reader:
         return Document(text="", **self.stored(doc_id).record)
 
     def fingerprints(self) -> dict[str, str | None]:
-        """What each document was made from, in row order. None where a model failed on it."""
+        """Document id -> fingerprint, in row order; None if a model failed on the document."""
         stored = {doc_id: self.stored(doc_id) for doc_id in self.document_ids}
         return {
             id: None if held.degraded else held.fingerprint
@@ -347,7 +350,7 @@ class Reader:
     def stored_rows(
         self, rows: Iterable[int], names: Sequence[str]
     ) -> dict[int, StoredRow]:
-        """Those of some rows that there are, with their blobs of these names."""
+        """Return the rows that exist, with their blobs of these names."""
         here = np.array([row for row in rows if 0 <= row < len(self)], dtype=np.int64)
         starts, owners, firsts = self._runs
         runs = np.searchsorted(starts, here, "right") - 1
@@ -369,8 +372,8 @@ class Reader:
         return self.lexical(view).frequencies(terms)
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None without one of this id. Of equal ids in several documents the
-        first counts."""
+        """Return the row of a chunk, the first if several documents have the id; None if none
+        has."""
         rows = []
         for table, place in zip(self._tables, self.places, strict=True):
             for row in table.ids.candidates(chunk_id):
@@ -423,7 +426,7 @@ class Reader:
                 )
             ]
             self._lexical[view] = LexicalIndex(
-                parts, bm25=self.settings.bm25, tokenizer=self.settings.tokenizer
+                parts, method=self.settings.lexical, tokenizer=self.settings.tokenizer
             )
         return self._lexical[view]
 

@@ -60,21 +60,21 @@ Place = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a saved index consists of."""
+    """The parts of a saved index."""
 
     settings: Settings
     segments: Sequence[Segment]
     live: Sequence[Live]  # of each segment
     config: Mapping[str, Any]
-    # Of all documents together.
+    # Arrays that belong to all documents.
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    # To just these documents.
+    # Arrays that were fitted to just these documents.
     fitted: Mapping[str, Column] = field(default_factory=dict)
     save: str = ""  # which save it is
 
 
 class Seen:
-    """What a store has seen of saved indexes."""
+    """Remembers which saves a store has opened or made."""
 
     def __init__(self) -> None:
         # Place -> the save that was opened or made there; "": there was none.
@@ -314,7 +314,7 @@ def _remove_abandoned(parent: Path, pattern: str) -> None:
 
 class TemporaryFolder:
     """A folder for files that are not saved yet. It is removed with `close` or when the process
-    ends. Those that killed processes have left are removed when another one is made."""
+    ends. Making one also removes the folders that killed processes have left."""
 
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
@@ -363,6 +363,7 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
                 ) from None
         yield
     finally:
+        release_lock(descriptor)
         os.close(descriptor)
 
 
@@ -378,6 +379,14 @@ def take_lock(descriptor: int, wait: bool = False) -> None:
         system.locking(descriptor, system.LK_LOCK if wait else system.LK_NBLCK, 1)
         return
     fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def release_lock(descriptor: int) -> None:
+    """Unlock before it is closed: a process that was forked meanwhile has it open too."""
+    if os.name != "nt":
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _check_place(place: Path) -> None:

@@ -2,10 +2,10 @@
 
 It knows no models.
 
-Documents wait in a buffer until somebody looks, or until it is full; then they become a segment,
-which never changes. A deleted or replaced document is marked in its segment. Searches read a
-snapshot. Small segments are joined as they come, large ones by a thread in the background; what is
-large lies in a file and is mapped, so that memory stays bounded while documents are added.
+New documents are buffered. The buffer is flushed to an immutable segment when it is full or when a
+search needs it. A deleted or replaced document is marked in its segment. Searches read a snapshot.
+Small segments are merged at once, large ones by a background thread. Large segments are mapped
+files, so memory stays bounded while documents are added.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import Lock
 from structrag.errors import (
     IndexDamaged,
-    InvalidAnswer,
     InvalidParameter,
     UnknownDocument,
     check_choice,
 )
 from structrag.index.blocks import Column
-from structrag.index.dense import DTYPES
+from structrag.index.dense import DTYPES, check_width
 from structrag.index.entries import (
     CheckedEntry,
     ChunkRow,
@@ -39,7 +39,7 @@ from structrag.index.entries import (
     plain_json,
     prepare,
 )
-from structrag.index.lexical import Bm25, count_terms
+from structrag.index.lexical import count_terms
 from structrag.index.segments import (
     Merge,
     PendingDocument,
@@ -62,8 +62,6 @@ BUFFER_BYTES = 64 << 20  # of documents that wait; then they become a segment in
 FAN = 8  # so many segments of about one size are joined
 INLINE_ROWS = 8192  # joined segments of up to so many rows are made at once, in memory
 LARGEST_ROWS = 1 << 20  # segments are not joined beyond this
-_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-_STORES_LOCK = threading.RLock()  # of the set; held while a process is forked
 
 
 class Store:
@@ -83,8 +81,8 @@ class Store:
 
         `views` are those of the chunks, or of each level of chunks by its name, the first level
         first. `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to
-        about three decimals); `lexical` is the method of `Bm25`; `config` is saved with the
-        index and given back by `load`.
+        about three decimals); `lexical` is "lucene" or "okapi" (see `structrag.index.lexical`);
+        `config` is saved with the index and given back by `load`.
         """
         levels = views if isinstance(views, Mapping) else {FIRST_LEVEL: views}
         for names in levels.values():
@@ -95,7 +93,7 @@ class Store:
         self.settings: Settings = Settings(
             {name: tuple(of_level) for name, of_level in levels.items()},
             check_choice("dtype", dtype, DTYPES),
-            Bm25(lexical),
+            lexical,
             tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
@@ -107,8 +105,8 @@ class Store:
         self.seen: Seen = Seen()  # of what is saved
         # The folder that it was opened from or last saved in, and `changes` then.
         self.saved_at: tuple[Path, int] | None = None
-        self._lock = threading.RLock()
-        self._saving = threading.Lock()
+        self._lock = Lock(awaited=True)
+        self._saving = Lock()
         self._segments: list[Segment] = []
         self._live: list[Live] = []  # of each segment, which documents live
         self._next_key = 0
@@ -118,8 +116,6 @@ class Store:
         self._snapshot: Snapshot | None = Snapshot(self.settings, [], [], 0)
         self._folder: TemporaryFolder | None = None  # of files that are not saved yet
         self._merging: threading.Thread | None = None
-        with _STORES_LOCK:
-            _STORES.add(self)
 
     # -- documents
 
@@ -153,7 +149,7 @@ class Store:
         }
 
     def stored(self, doc_id: str) -> DocumentRow | None:
-        """What is kept of a document; None for one that is not there."""
+        """Return the stored facts of a document; None if it does not exist."""
         with self._lock:
             pending = self._pending.get(doc_id)
             if pending is not None:
@@ -181,7 +177,7 @@ class Store:
         return [table.row(row) for row in table.rows_of(place[1])]
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
-        """Those of some documents that are there."""
+        """Return the ids that are stored."""
         return {doc_id for doc_id in doc_ids if doc_id in self}
 
     def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
@@ -291,13 +287,7 @@ class Store:
                 if not len(matrix):
                     continue
                 width = int(matrix.shape[1])
-                expected = self._width(level, view, width, name)
-                if width != expected:
-                    raise InvalidAnswer(
-                        f"The vectors of view {view!r} must have {expected} dimensions, as in the "
-                        f"store; document {name!r} brings {width}. Use the embedder that the "
-                        "store was built with, or build a new store."
-                    )
+                check_width(view, width, self._width(level, view, width, name), name)
 
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
         """The dimension of a view's vectors in other documents, or `width`."""
@@ -323,7 +313,7 @@ class Store:
     # -- segments
 
     def snapshot(self) -> Snapshot:
-        """What the store holds now; later changes do not touch it."""
+        """Return the current state. Later changes do not affect it."""
         snapshot = self._snapshot
         if snapshot is None:
             with self._lock:
@@ -465,7 +455,7 @@ class Store:
 
     def compact(self) -> None:
         """Join all segments into one, without what is deleted. Rows, rankings and scores stay as
-        they are. Equal content gives an equal saved index then, whatever its history."""
+        they are. Equal content then makes an equal saved index, whatever its history."""
         with self._lock:
             self._flush()
             self._drop_dead()
@@ -518,7 +508,7 @@ class Store:
                 )
 
     def _saved(self) -> tuple[Saved, int]:
-        """What is saved of the store as it is now, and its changes so far."""
+        """Return the current state to save, and the number of changes so far."""
         with self._lock:
             self.snapshot()
             saved = Saved(
@@ -556,8 +546,6 @@ class Store:
         store = Store.load(folder.path)
         vars(self).update(vars(store), seen=state["seen"], saved_at=None)
         self._keep_folder(folder)
-        with _STORES_LOCK:
-            _STORES.add(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:
@@ -593,38 +581,7 @@ def _merge_crowds(reference: weakref.ref[Store]) -> None:
         return
 
 
-# -- forked processes
-
-
 def _in_this_process(pid: int, clean_up: Callable[[], object]) -> None:
     """Clean up what this process has made, not a forked child."""
     if os.getpid() == pid:
         clean_up()
-
-
-def _before_fork() -> None:
-    """Wait until no other thread is amid a change. So a child gets whole stores."""
-    _STORES_LOCK.acquire()
-    for store in _STORES:
-        store._lock.acquire()
-
-
-def _after_fork() -> None:
-    for store in _STORES:
-        store._lock.release()
-    _STORES_LOCK.release()
-
-
-def _after_fork_in_child() -> None:
-    """The threads that saved or joined segments are the parent's alone."""
-    _after_fork()
-    for store in _STORES:
-        store._saving, store._merging = threading.Lock(), None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork,
-        after_in_child=_after_fork_in_child,
-    )

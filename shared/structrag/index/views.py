@@ -15,8 +15,9 @@ from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
 from structrag.text.extractive import summarise as extract_summary
-from structrag.text.nearness import NearWords
-from structrag.text.terms import tokenizer_for
+from structrag.text.folding import fold
+from structrag.text.heading_path import SEPARATOR
+from structrag.text.terms import Tokenizer, tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
 VIEWS = ("raw", "summary", "keywords")
@@ -100,7 +101,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the language model is asked for views.
+    """The prompts for views.
 
     Example:
         >>> from structrag import Index
@@ -121,8 +122,8 @@ class Prompts:
 
     @classmethod
     def paper(cls) -> Prompts:
-        """Those of MC-indexing, figures 8 and 9, in two calls. They begin "You are a helpful
-        summarization assistant ..."."""
+        """Return the prompts of MC-indexing, figures 8 and 9, in two calls. They begin "You are a
+        helpful summarization assistant ..."."""
         return cls(summary=PAPER_SUMMARY_PROMPT, keywords=PAPER_KEYWORDS_PROMPT)
 
 
@@ -199,7 +200,7 @@ def view_flow(
     paths = [
         chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks
     ]
-    titles = [" > ".join(path) or document.title for path in paths]
+    titles = [SEPARATOR.join(path) or document.title for path in paths]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
     answers = yield from _answered(plan, titles, bodies, settings, counter)
@@ -345,7 +346,7 @@ def _summaries(
 def _heading_path(chunk: Chunk) -> str:
     """The path that the context begins with, and the chunk's own title."""
     titles = [chunk.context.partition("\n")[0], *chunk.path[-1:]]
-    return " > ".join(filter(None, titles))
+    return SEPARATOR.join(filter(None, titles))
 
 
 def _keywords(
@@ -368,3 +369,61 @@ def _keywords(
         )
         texts.append(", ".join(words) or None)
     return tuple(texts)
+
+
+_LEAST = 4  # letters that two forms of one word have in common at their beginning
+_SHARE = 0.7  # of the shorter form's letters
+
+
+@dataclass(frozen=True, slots=True)
+class NearWords:
+    """The words of a text, for phrases that may be in it.
+
+    Example:
+        >>> near = NearWords("The valves are cleaned once a year.", Tokenizer())
+        >>> "cleaning the valve" in near, "Valve" in near, "pump" in near
+        (True, True, False)
+
+    A word is close if it is in the text, also as a part of another word, or has its beginning: at
+    least four letters and 70 % of the shorter word. Case and stop words do not count, the order and
+    the place of words neither. A phrase is in the text if more than half of its words are.
+    """
+
+    text: str
+    tokenizer: Tokenizer
+    _folded: str = field(init=False, repr=False)
+    _terms: frozenset[str] = field(init=False, repr=False)
+    _by_beginning: dict[str, list[str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        terms = frozenset(self.tokenizer(self.text))
+        beginnings: dict[str, list[str]] = {}
+        for term in terms:
+            beginnings.setdefault(term[:_LEAST], []).append(term)
+        object.__setattr__(self, "_folded", fold(self.text))
+        object.__setattr__(self, "_terms", terms)
+        object.__setattr__(self, "_by_beginning", beginnings)
+
+    def __contains__(self, phrase: str) -> bool:
+        terms = self.tokenizer(phrase)
+        if not terms:  # stop words or signs only
+            return fold(phrase) in self._folded
+        return sum(map(self._is_near, terms)) * 2 > len(terms)
+
+    def _is_near(self, term: str) -> bool:
+        if term in self._terms:
+            return True
+        if len(term) < _LEAST or not term.isalpha():
+            return False
+        if term in self._folded:
+            return True
+        return any(
+            _alike(term, other) for other in self._by_beginning.get(term[:_LEAST], [])
+        )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words begin alike."""
+    shorter = min(len(one), len(other))
+    common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    return common >= _SHARE * shorter

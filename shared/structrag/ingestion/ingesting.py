@@ -27,16 +27,24 @@ from structrag.index.entries import Entry
 from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
-from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.shared_model import BATCH_SIZE
-from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import (
+    FileState,
     FolderSummary,
+    file_state,
+    is_gone,
     read_summary,
     summary_path,
     write_summary,
 )
-from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
+from structrag.ingestion.tasks import (
+    Ready,
+    Setup,
+    Stopped,
+    Task,
+    TaskResult,
+    while_preparing,
+)
 from structrag.ingestion.workers import (
     ProcessRunner,
     Replies,
@@ -48,6 +56,7 @@ from structrag.model_calls.naming import setting_name
 from structrag.model_calls.progress import ProgressLine
 from structrag.reading.files import find_files
 from structrag.reading.formats import check_format
+from structrag.reading.limits import Limits
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.text.plurals import pluralise
@@ -140,6 +149,7 @@ def ingest(
     format: str = "auto",
     reader: Any = "layout",
     isolated: bool = True,
+    limits: Limits | None = None,
     follow_links: bool = False,
     remove_missing: bool = False,
     save_every: float = 60.0,
@@ -183,7 +193,8 @@ def ingest(
             `shared_model` the model runs in actors too, one per free GPU. All machines need the
             same packages, and the files and folders under the same paths. The calling process
             writes the index.
-        format, reader, isolated: As for `read_file`; `isolated` applies to PDF files.
+        format, reader, isolated, limits: As for `read_file`. With the reader "docling" no file is
+            isolated.
         follow_links: As for `find_files`.
         remove_missing: Whether to remove documents whose files no longer exist. Documents whose
             files cannot be examined stay.
@@ -220,6 +231,7 @@ def ingest(
         "format": format,
         "reader": reader,
         "isolated": isolated and reader != "docling",
+        "limits": limits,
     }
     if make is None:
         make = _maker(embedding, shared_model)

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
-import threading
 from functools import partial
 from itertools import cycle
 from queue import SimpleQueue
 from typing import Any
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, ModelFailed, require
 from structrag.ingestion.shared_model import (
     ModelFacts,
@@ -22,8 +21,10 @@ from structrag.ingestion.shared_model import (
 )
 from structrag.ingestion.worker import Preparer, started
 from structrag.ingestion.workers import Replies, Worker, WorkerPool
+from structrag.reading.child import adopt
+from structrag.reading.processes import environment
 
-Place = tuple[str, list[str]]  # the driver's working folder, and where it finds modules
+Place = dict[str, Any]  # the driver's `environment()`
 
 TRIES = 3  # more of a call whose actor has died
 WAITING = 64  # calls that a model's actor puts together
@@ -52,7 +53,7 @@ class ModelActor:
 
     def __init__(self, place: Place, embedding: bytes) -> None:
         self._place, self._embedding = place, embedding
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._server: ModelServer | None = None
 
     def facts(self) -> ModelFacts:
@@ -71,20 +72,16 @@ class ModelActor:
             return self._server
 
 
-def _here() -> Place:
-    return os.getcwd(), sys.path
-
-
 def _loaded(place: Place, pickled: bytes) -> Any:
     """What was sent. Paths and names of modules are the driver's."""
-    folder, modules = place
-    sys.path += [entry for entry in modules if entry not in sys.path]
+    adopt(place)
     try:
-        os.chdir(folder)
+        os.chdir(place["folder"])
     except OSError as error:
         raise InvalidParameter(
             "ingest must run in a folder that exists on every machine of the cluster; got "
-            f"{folder!r} on {os.uname().nodename}: {error.strerror}. Run it in a shared folder."
+            f"{place['folder']!r} on {os.uname().nodename}: {error.strerror}. Run it in a shared "
+            "folder."
         ) from error
     return pickle.loads(pickled)
 
@@ -149,7 +146,7 @@ class RayRunner(WorkerPool):
             max_restarts=-1,
             max_task_retries=TRIES,
         )
-        self._models += [actor.remote(_here(), sent) for _ in range(max(1, gpus))]
+        self._models += [actor.remote(environment(), sent) for _ in range(max(1, gpus))]
 
     def _facts(self, model: Any) -> ModelFacts:
         try:
@@ -166,7 +163,7 @@ class RayRunner(WorkerPool):
     def start(self, setup: bytes, replies: Replies, count: int) -> Worker:
         actor = self._ray.remote(PreparingActor).options(num_cpus=1).remote()
         worker = RayWorker(replies, self._ray, actor)
-        worker.hear(actor.ready.remote(_here(), setup, next(self._turns)))
+        worker.hear(actor.ready.remote(environment(), setup, next(self._turns)))
         return worker
 
     def close(self) -> None:

@@ -1,10 +1,11 @@
-"""What an ingestion's driver and its workers say to each other."""
+"""What an ingestion's driver and its workers say to each other, and the errors that stop it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -12,6 +13,9 @@ from structrag.errors import StructragError
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
 from structrag.ingestion.shared_model import ModelFacts
+from structrag.model_calls.calling import cause_of
+from structrag.reading.opening import shown
+from structrag.text.plurals import pluralise
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -66,3 +70,52 @@ class Stopped:
 
     error: StructragError
     paths: tuple[str, ...] = ()  # files that were being prepared
+
+
+E = TypeVar("E", bound=StructragError)
+
+
+def while_preparing(error: E, paths: Sequence[str]) -> E:
+    """The same error, naming files and what to do.
+
+    Example:
+        >>> from structrag.errors import ModelFailed
+        >>> print(while_preparing(ModelFailed("The server is down."), ["a.md", "b.md"]))
+        The server is down. This stopped the ingestion while it prepared 'a.md' and 1 more file; \
+finished documents are saved. Fix the cause and run the same ingestion again: it continues where \
+it stopped.
+
+    Without a path it stays as it is.
+    """
+    if not paths:
+        return error
+    return _reworded(
+        error,
+        f"{cause_of(error)} This stopped the ingestion while it prepared {_named(paths)}; finished "
+        "documents are saved. Fix the cause and run the same ingestion again: it continues where "
+        "it stopped.",
+    )
+
+
+def refusal(path: str, error: StructragError) -> str:
+    """Why a file was left out whose text a model refuses.
+
+    Example:
+        >>> from structrag.errors import ModelFailed
+        >>> print(refusal("a.md", ModelFailed("It raised ValueError: too long.")))
+        'a.md' cannot be embedded: It raised ValueError: too long. The model accepts other texts.
+    """
+    place, cause = shown(Path(path)), cause_of(error)
+    return f"{place} cannot be embedded: {cause} The model accepts other texts."
+
+
+def _named(paths: Sequence[str]) -> str:
+    first, more = shown(Path(paths[0])), len(paths) - 1
+    return f"{first} and {pluralise(more, 'more file')}" if more else first
+
+
+def _reworded(error: E, sentence: str) -> E:
+    error.args = (sentence,)
+    if isinstance(error, ImportError):
+        error.msg = sentence  # which it shows, not its arguments
+    return error

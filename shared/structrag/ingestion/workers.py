@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import subprocess
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -22,11 +20,8 @@ from structrag.ingestion.shared_model import (
     ModelServer,
 )
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
+from structrag.reading.processes import start_child
 
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from structrag.ingestion.worker import main; main()"
-)
 _PATIENCE = 10.0  # seconds in which a worker without work may end by itself
 
 # (worker, what it says; None: it has ended)
@@ -135,17 +130,15 @@ class ProcessWorker(Worker):
     ) -> None:
         super().__init__(replies)
         self.server = server
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+        self._process = start_child(
+            "structrag.ingestion.worker",
             env={
                 **os.environ,
                 "OMP_NUM_THREADS": str(threads),
                 "TOKENIZERS_PARALLELISM": "false",
             },
         )
-        self._send(json.dumps(sys.path).encode() + b"\n" + setup)
+        self._send(setup)
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
 

@@ -10,16 +10,11 @@ from structrag.chunks.enriching.enricher import IDMSEnricher, as_enricher
 from structrag.chunks.model_splitter import counted_flow
 from structrag.errors import InvalidParameter
 from structrag.integrations.documents import file_of
-from structrag.integrations.metadata import IDMS_KEYS, UNKNOWN, full_notes
+from structrag.integrations.metadata import UNKNOWN
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
-
-_KEYS = {
-    name: IDMS_KEYS[name]
-    for name in ("density", "action", "reduced", "added", "degraded")
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +76,6 @@ def enriched_flow(
         for i, chunk in zip(of_one, results, strict=True):
             core_chunks[i] = chunk if is_placed else _without_places(chunk)
     return core_chunks
-
-
-def enrichment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """What metadata tells of an enriched chunk, by the keys of IDMS's splitters."""
-    return full_notes(chunk, _KEYS, lists=lists)
 
 
 def _documents(chunks: Sequence[HostChunk]) -> list[str]:

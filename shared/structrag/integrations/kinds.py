@@ -1,22 +1,39 @@
-"""The retrievers of the adapters as data: what each is made of, and how its options are read."""
+"""The retrievers of the adapters as data: what each is made of, and how its options are read. The
+typed dicts are for type checkers; `RetrieverKind` reads from the core which options a class
+takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
-from structrag.index.index import Index
-from structrag.integrations.metadata import d3_notes, method_notes, score_notes
-from structrag.integrations.offsets import neighbours
-from structrag.integrations.segments import hit_segment_notes, with_segments
+from structrag.index.index import Index, IndexSettings
+from structrag.integrations.metadata import (
+    D3_KEYS,
+    HIQA_HIT_KEYS,
+    HIQA_KEYS,
+    OVERSIZE_KEYS,
+    VIEWS_KEYS,
+    chunk_notes,
+    method_keys,
+    score_notes,
+    source_notes,
+)
+from structrag.integrations.offsets import neighbours, trimmed
+from structrag.integrations.segments import with_segments
 from structrag.model_calls.settings import ASKING, arguments_of
+from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever
+from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.hiqa.retriever import HiQARetriever
+from structrag.retrieval.multihop.hops import SelfAskPrompts
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.text.tokens import TokenCounter
 
 
 def _left(index: Any, splitter: Any, preset: Any) -> Any:
@@ -31,8 +48,8 @@ class RetrieverKind:
     Attributes:
         core: The core's retriever; where it holds the documents itself, that is the index too.
         index: What it searches.
-        of_chunk: What metadata says of a hit's chunk besides its place, with lists or strings of
-            JSON in their place.
+        keys: Of a chunk in metadata, as in `chunk_notes`; None: those of the splitter that made it.
+        hit_keys: Further keys, whose lists always are lists.
         embedder: What the index calls the model that embeds.
         shared: Options that both the retriever and its index take.
         new: Options of a new index where they differ from the index's own.
@@ -43,7 +60,8 @@ class RetrieverKind:
 
     core: Any
     index: Any
-    of_chunk: Callable[[Chunk, bool], dict[str, Any]] | None = None
+    keys: Mapping[str, str] | None = field(default_factory=dict)
+    hit_keys: Mapping[str, str] = field(default_factory=dict)
     embedder: str = "embedder"
     shared: Collection[str] = ()
     new: Mapping[str, Any] = field(default_factory=dict)
@@ -52,9 +70,16 @@ class RetrieverKind:
     finish: Callable[[Any, Any, Any], Any] = _left
 
     def notes(self, hit: Hit, *, lists: bool = False) -> dict[str, Any]:
-        """What metadata says of a hit besides its document and place."""
-        notes = self.of_chunk(hit.chunk, lists) if self.of_chunk else {}
-        return {**score_notes(hit), **notes}
+        """Metadata of a hit besides that of its document, its headings and its place there."""
+        chunk = trimmed(hit.chunk)
+        keys = method_keys(chunk) if self.keys is None else self.keys
+        return {
+            **chunk_notes(chunk, OVERSIZE_KEYS),
+            **source_notes(chunk),
+            **score_notes(hit),
+            **chunk_notes(chunk, self.hit_keys, lists=True),
+            **chunk_notes(chunk, keys, lists=lists),
+        }
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -112,31 +137,75 @@ def chunks_of(index: Any, doc_id: str) -> list[Chunk]:
     return chunks
 
 
-def _multiview_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
-    views_hit = list(chunk.extras.get("views_hit", ()))
-    return {**method_notes(chunk, lists=lists), "views_hit": views_hit}
-
-
-def _hiqa_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
-    return hit_segment_notes(chunk, lists=lists)
-
-
-def _d3_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
-    return d3_notes(chunk)
-
-
 MULTIVIEW = RetrieverKind(
-    MultiViewRetriever, Index, _multiview_notes, shared=("preset", "views")
+    MultiViewRetriever, Index, None, VIEWS_KEYS, shared=("preset", "views")
 )
 HIQA = RetrieverKind(
-    HiQARetriever, Index, _hiqa_notes, new={"views": ("raw",)}, finish=with_segments
+    HiQARetriever,
+    Index,
+    HIQA_KEYS,
+    HIQA_HIT_KEYS,
+    new={"views": ("raw",)},
+    finish=with_segments,
 )
 D3 = RetrieverKind(
     D3Retriever,
     D3Index,
-    _d3_notes,
+    D3_KEYS,
     shared=("llm", "preset", *ASKING),
     kept=("preset",),
     renamed={"summariser": "llm"},
 )
 EVIDENCE = RetrieverKind(EvidenceRetriever, EvidenceRetriever, embedder="embedding")
+
+
+class CoreOptions(IndexSettings, total=False):
+    """Arguments of the core's retrievers and indexes, by their own names."""
+
+    llm: Any
+    # of how is searched
+    routes: Sequence[Any] | None
+    fusion: str | None
+    weights: Mapping[str, float] | None
+    order: str
+    pool: int | None
+    max_tokens: int | None
+    alpha: float | str | None
+    beta: float | str | None
+    keywords: Iterable[str] | int | None
+    detect_keywords: Any
+    diversify: str | None
+    view: str
+    lexical: Any
+    compare_rest: bool | None
+    router: str
+    strategy: str | None
+    routing: Routing | None
+    selection: Selection | None
+    evidence: Any
+    # of what is indexed
+    summariser: Any
+    summary_tokens: int | None
+    whole_tokens: int | None
+    section_tokens: int | None
+    paragraph_tokens: int | None
+    paragraph_summaries: bool
+    prompt: str | None
+    part_tokens: int
+    exclude_titles: Sequence[str]
+    plain_headings: bool
+    counter: TokenCounter
+    token_encoder: Any
+    context: str
+    read_options: ReadOptions | None
+    verify: bool
+
+
+class SelfAskOptions(TypedDict, total=False):
+    """Arguments of the core's `SelfAsk` but for its retriever and model."""
+
+    max_followups: int
+    min_followups: int
+    token_budget: int | None
+    evidence_tokens: int
+    prompts: SelfAskPrompts | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,18 +16,22 @@ from structrag.reading.files import (
     OFFICE_SUFFIXES,
     find_files,
     format_of_file,
+    is_callers_own,
     other_files,
     registered_format,
     with_inputs,
 )
 from structrag.reading.flat import warn_if_flat
-from structrag.reading.formats import by_media_type, converted, draft_facts
-from structrag.reading.opening import (
-    MAX_BYTES,
-    check_images_to,
-    check_reader,
-    file_bytes,
+from structrag.reading.formats import (
+    by_media_type,
+    callers_formats,
+    converted,
+    draft_facts,
 )
+from structrag.reading.isolated import Isolated, apart_or_here
+from structrag.reading.limits import Limits, limits_now, reading_within
+from structrag.reading.opening import check_images_to, check_reader, file_bytes, shown
+from structrag.reading.processes import read_apart
 from structrag.records import Document
 from structrag.text.plurals import pluralise
 
@@ -61,7 +65,7 @@ class LoadedText:
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """How PDF files are read.
+    """How files are read.
 
     Example:
         >>> FileReading(isolated=True).reader
@@ -69,16 +73,17 @@ class FileReading:
 
     Attributes:
         reader: "layout", "docling" or a function, as in `structrag.read_file`.
-        isolated: Whether each PDF is read in a process of its own, with limits.
+        isolated: Whether a reader process reads them, as in `structrag.read_file`.
         password: For encrypted files.
         images_to: A folder for the pictures of PDF files, as in `structrag.read_file`. Those of a
             folder's files lie in folders of the same names, those of bytes in one named by them.
     """
 
     reader: Any = "layout"
-    isolated: bool = False
+    isolated: Isolated = "auto"
     password: str | None = field(default=None, repr=False)
     images_to: str | os.PathLike[str] | None = None
+    limits: Limits | None = None
 
     def __post_init__(self) -> None:
         check_reader(self.reader)
@@ -87,12 +92,19 @@ class FileReading:
     def load(self, path: Path, inside: str | PurePath = "") -> LoadedText:
         """Read a file, with its pictures `inside` their folder. Raises InvalidDocument if it cannot
         be read."""
+        with reading_within(self.limits, shown(path)):
+            return apart_or_here(
+                lambda: self._load_apart(b"", path=str(path), inside=str(inside)),
+                lambda: self._load_here(path, inside),
+                False if is_callers_own(path) else self.isolated,
+                is_pdf=is_pdf(path),
+                reader=self.reader,
+            )
+
+    def _load_here(self, path: Path, inside: str | PurePath) -> LoadedText:
         if is_pdf(path):
             return self._load_pdf(path, inside)
-        isolated = self._load_isolated(path) if self.isolated else None
-        if isolated:
-            return isolated
-        loaded = load_bytes(file_bytes(path, MAX_BYTES), str(path))
+        loaded = load_bytes(file_bytes(path), str(path))
         text = with_inputs(path, loaded.text, loaded.metadata[FORMAT_KEY])
         return replace(loaded, text=text)
 
@@ -100,18 +112,40 @@ class FileReading:
         self, data: bytes, name: str, media_type: str | None = None
     ) -> LoadedText:
         """Read the bytes of a file of this name."""
+        is_own = registered_format(name, data) in callers_formats()
+        with reading_within(self.limits, shown(Path(name)) if name else ""):
+            return apart_or_here(
+                lambda: self._load_apart(data, name=name, media_type=media_type),
+                lambda: self._load_bytes_here(data, name, media_type),
+                False if is_own else self.isolated,
+                is_pdf=is_pdf(name, media_type),
+                reader=self.reader,
+            )
+
+    def _load_bytes_here(
+        self, data: bytes, name: str, media_type: str | None
+    ) -> LoadedText:
         if is_pdf(name, media_type):
             return self._load_pdf(data, PurePath(name).stem)
         return load_bytes(data, name, media_type)
 
-    def _load_isolated(self, path: Path) -> LoadedText | None:
-        """A file that becomes Markdown, read in a process of its own; None for any other."""
-        from structrag.reading.pdf.isolation import isolated_document
-
-        format = registered_format(path.name, file_bytes(path, MAX_BYTES))
-        if format is None:
-            return None
-        return _of_document(isolated_document(path, format=format.name))
+    def _load_apart(self, data: bytes, **place: Any) -> LoadedText:
+        name = place.get("path") or place.get("name")
+        images_to = self.images_to and os.fspath(self.images_to)
+        limits = limits_now()
+        facts, text = read_apart(
+            f"{__name__}:load_here",
+            {
+                **place,
+                "limits": asdict(limits),
+                "password": self.password,
+                "images_to": images_to,
+            },
+            data,
+            limits,
+            shown(Path(name)) if name else "The file",
+        )
+        return LoadedText(text, facts["metadata"])
 
     def load_all(self, path: Path) -> Iterator[tuple[Path, LoadedText]]:
         """The file, or those of a folder, each with its text.
@@ -148,21 +182,30 @@ class FileReading:
     def _load_pdf(self, source: Path | bytes, inside: str | PurePath) -> LoadedText:
         # With the packages of an extra.
         from structrag.reading.pdf.document import pdf_document
-        from structrag.reading.pdf.isolation import isolated_document
 
-        read = (
-            isolated_document
-            if self.isolated and isinstance(source, Path)
-            else pdf_document
-        )
         options: dict[str, Any] = (
             {"password": self.password} if self.password is not None else {}
         )
         if self.images_to is not None:
             options["images_to"] = Path(self.images_to) / inside
-        document = read(source, reader=self.reader, **options)
+        document = pdf_document(source, reader=self.reader, **options)
         warn_if_flat(document, "PDF")
         return _of_document(document)
+
+
+def load_here(arguments: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], str]:
+    """The reader process's part of `FileReading`."""
+    reading = FileReading(
+        isolated=False,
+        password=arguments["password"],
+        images_to=arguments["images_to"],
+        limits=Limits(**arguments["limits"]),
+    )
+    if "path" in arguments:
+        loaded = reading.load(Path(arguments["path"]), arguments["inside"])
+    else:
+        loaded = reading.load_bytes(data, arguments["name"], arguments["media_type"])
+    return {"metadata": loaded.metadata}, loaded.text
 
 
 class FileReader:
@@ -172,11 +215,14 @@ class FileReader:
         self,
         *,
         reader: Any = "layout",
-        isolated: bool = False,
+        isolated: Isolated = "auto",
         password: str | None = None,
         images_to: str | os.PathLike[str] | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        self.reading: FileReading = FileReading(reader, isolated, password, images_to)
+        self.reading: FileReading = FileReading(
+            reader, isolated, password, images_to, limits
+        )
 
 
 def _of_document(document: Document) -> LoadedText:

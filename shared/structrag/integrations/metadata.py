@@ -1,8 +1,8 @@
-"""What metadata of a framework says of chunks and hits.
+"""Metadata of chunks and hits for both adapters, the command and MCP.
 
-Both adapters use the same keys; docs/reference.md has the table. Vector stores take scalars, and
-some want the same keys of all they hold. So a splitter gives every chunk all its keys, and their
-values are strings, numbers and bools.
+The adapters use the same keys; docs/reference.md has the table. Vector stores accept scalars, and
+some expect the same keys in every entry. So a splitter gives every chunk all its keys, and their
+values are strings, numbers and bools. A new key of a method is a line in its table here.
 """
 
 from __future__ import annotations
@@ -44,20 +44,33 @@ def _prefixed(prefix: str, *names: str) -> dict[str, str]:
     return {name: f"{prefix}_{name}" for name in names}
 
 
-# What is known of a chunk by a name -> the key of metadata.
-UNKNOWN = -1  # an offset that nobody knows
+UNKNOWN = -1  # an unknown offset
+# Tables: name among a chunk's extras, or "kind" -> key of metadata.
+OVERSIZE_KEYS = {"oversize": "oversize"}  # a single code point exceeds the limit
+CONTEXT_KEYS = {"context_shortened": "context_shortened"}  # the titles were too long
 PIC_KEYS = _prefixed("pic", "relevant", "mean_similarity", "threshold", "degraded")
 IDMS_KEYS = _prefixed(
     "idms", "margin", "margin_source", "margin_fallbacks", "degraded", "density", "action",
     "reduced", "added",
 )  # fmt: skip
-_HIQA_KEYS = _prefixed(
-    "hiqa", "kind", "images", "caption", "description", "part", "parts", "degraded",
-)  # fmt: skip
-HIQA_KEYS = {**_HIQA_KEYS, "header": "table_header"}
+ENRICHMENT_KEYS = {
+    name: IDMS_KEYS[name]
+    for name in ("density", "action", "reduced", "added", "degraded")
+}
+HIQA_KEYS = {
+    **_prefixed(
+        "hiqa", "kind", "images", "caption", "description", "part", "parts", "degraded",
+    ),
+    "header": "table_header",
+}  # fmt: skip
 HIQA_HIT_KEYS = _prefixed("hiqa", "keywords", "cut")
-# What metadata says by a key where there is nothing to say; "[]" stands for a list.
+SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
+D3_KEYS = _prefixed("d3", "kind", "route")
+VIEWS_KEYS = {"views_hit": "views_hit"}
+# The value of a key that does not apply; "[]" is an empty list. Other keys are then left out.
 _EMPTY: Mapping[str, Any] = {
+    "oversize": False, "context_shortened": False, "views_hit": "[]", "hiqa_keywords": "[]",
+    "hiqa_cut": False,
     "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0, "pic_degraded": False,
     "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
     "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",
@@ -65,8 +78,6 @@ _EMPTY: Mapping[str, Any] = {
     "hiqa_kind": "text", "hiqa_images": "[]", "hiqa_caption": "", "hiqa_description": "",
     "hiqa_part": 0, "hiqa_parts": 0, "hiqa_degraded": False, "table_header": "",
 }  # fmt: skip
-SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
-D3_KEYS = _prefixed("d3", "kind", "route")
 
 
 class HitMetadata(dict[str, Any]):
@@ -110,46 +121,31 @@ def with_facts(metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> HitMeta
     return HitMetadata(metadata, {**earlier_facts, **facts})
 
 
-def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
-    """A chunk's kind and extras under these keys. Those that it lacks are left out."""
-    facts = {**chunk.extras, "kind": chunk.kind}
-    return {
-        key: deepcopy(facts[name])
-        for name, key in keys.items()
-        if facts.get(name) is not None
-    }
-
-
-def full_notes(
+def chunk_notes(
     chunk: Chunk, keys: Mapping[str, str], *, lists: bool = False
 ) -> dict[str, Any]:
-    """A chunk's kind and extras under all these keys. A key that says nothing has an empty value.
-    Lists are strings of JSON, unless `lists`."""
-    notes = chunk_notes(chunk, keys)
-    empty = {key: _EMPTY[key] for key in keys.values() if key in _EMPTY}
-    return {**empty, **_listed({**empty, **notes}, lists)}
+    """A chunk's kind and extras under these keys. A key that does not apply has an empty value, or
+    is left out if it has none. Lists and dicts are strings of JSON, unless `lists`."""
+    facts = {**chunk.extras, "kind": chunk.kind}
+    notes = {}
+    for name, key in keys.items():
+        value = facts.get(name)
+        value = _EMPTY.get(key) if value is None else deepcopy(value)
+        if lists and value == "[]":
+            value = []
+        elif not lists and isinstance(value, list | dict):
+            value = json.dumps(value, ensure_ascii=False)
+        if value is not None:
+            notes[key] = value
+    return notes
 
 
-def method_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """What PIC, or IDMS and its enrichment, saw of a chunk; {} where another splitter made it."""
-    keys: dict[str, str] = {}
+def method_keys(chunk: Chunk) -> Mapping[str, str]:
+    """The keys of PIC, or of IDMS and its enrichment, whichever made the chunk; else {}."""
     if "relevant" in chunk.extras:
-        keys = PIC_KEYS
-    elif "margin_source" in chunk.extras or "density" in chunk.extras:
-        keys = IDMS_KEYS
-    return full_notes(chunk, keys, lists=lists)
-
-
-def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:
-    """The notes with lists, or with strings of JSON in their place."""
-    if lists:
-        return {key: [] if value == "[]" else value for key, value in notes.items()}
-    return {
-        key: json.dumps(value, ensure_ascii=False)
-        if isinstance(value, list | dict)
-        else value
-        for key, value in notes.items()
-    }
+        return PIC_KEYS
+    is_idms = "margin_source" in chunk.extras or "density" in chunk.extras
+    return IDMS_KEYS if is_idms else {}
 
 
 def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
@@ -180,8 +176,8 @@ def titles_of(path: Any) -> tuple[str, ...]:
 
 
 def source_notes(chunk: Chunk) -> dict[str, int]:
-    """Where a chunk of an index stands in its file. That is `source_start` and `source_end`, in
-    characters. That is the place in the markup, else the place in the text."""
+    """`source_start` and `source_end` of a chunk of an index, in characters: in the markup, if the
+    text was made from markup, else in the text."""
     return {
         "source_start": chunk.start,
         "source_end": chunk.end,
@@ -189,33 +185,21 @@ def source_notes(chunk: Chunk) -> dict[str, int]:
     }
 
 
-def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:
-    """The pages of a chunk as they are shown.
-
-    They count from 1. "" where nobody knows.
-
-    Example:
-        >>> meta = {"page_starts": "0:1 90:2 200:3"}
-        >>> page_label(meta, Chunk("d:0-95", "d", "d#0", 80, 195, ""))
-        '1-2'
-    """
-    pages = pages_between(meta, chunk.start, chunk.end)
-    if pages is None:
-        return ""
-    first, last = pages
-    return str(first) if first == last else f"{first}-{last}"
-
-
 def place_notes(meta: Mapping[str, Any], chunk: Chunk) -> dict[str, str]:
-    """`place`, where a chunk stands in its file in the user's terms; {} where nobody knows.
+    """The pages of a chunk, `page_label` (from 1), and its `place` in the user's terms. Unknown
+    ones are left out.
 
     Example:
-        >>> meta = {"place_starts": '[[0, "slide 1"], [90, "slide 2"]]'}
+        >>> meta = {"page_starts": "0:1 90:2", "place_starts": '[[0, "cell 1"], [90, "cell 2"]]'}
         >>> place_notes(meta, Chunk("d:0-95", "d", "d#0", 80, 95, ""))
-        {'place': 'slide 1 to slide 2'}
+        {'page_label': '1-2', 'place': 'cell 1 to cell 2'}
     """
+    notes = {}
+    pages = pages_between(meta, chunk.start, chunk.end)
+    if pages is not None:
+        notes[PAGE_LABEL_KEY] = "-".join(map(str, dict.fromkeys(pages)))
     place = place_between(meta, chunk.start, chunk.end)
-    return {PLACE_KEY: place} if place else {}
+    return {**notes, PLACE_KEY: place} if place else notes
 
 
 def without_page_starts(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,24 +211,9 @@ def without_page_starts(meta: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def oversize_notes(chunk: Chunk) -> dict[str, bool]:
-    """`oversize`, whether a character exceeds the limit."""
-    return {"oversize": is_oversize(chunk)}
-
-
 def is_oversize(chunk: Chunk) -> bool:
     """Whether a single code point makes the chunk exceed the limit."""
     return bool(chunk.extras.get("oversize"))
-
-
-def context_notes(chunk: Chunk) -> dict[str, bool]:
-    """`context_shortened`, whether the titles were too long."""
-    return {"context_shortened": bool(chunk.extras.get("context_shortened"))}
-
-
-def d3_notes(chunk: Chunk) -> dict[str, Any]:
-    """`d3_kind` and `d3_route` of evidence."""
-    return chunk_notes(chunk, D3_KEYS)
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
@@ -255,9 +224,3 @@ def score_notes(hit: Hit) -> dict[str, Any]:
         "scores": {name: float(score) for name, score in hit.scores.items()},
         "score_parts": {name: float(part) for name, part in hit.parts.items()},
     }
-
-
-def header_notes(chunk: Chunk) -> dict[str, str]:
-    """`table_header`, the header rows of a cut table; "" without. It is asked of chunks without the
-    heading path, whose context holds nothing else."""
-    return {"table_header": chunk.context}

@@ -7,9 +7,10 @@ import re
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidParameter
 from structrag.integrations.encoders import (
     answer_counter,
@@ -18,9 +19,9 @@ from structrag.integrations.encoders import (
     token_reader,
 )
 from structrag.integrations.naming import host_name
-from structrag.model_calls.counted import CallTokens, counted
 from structrag.model_calls.flow import adrive, drive
 from structrag.model_calls.requests import T, TokenVectors
+from structrag.model_calls.usage import CallTokens, counted
 from structrag.models.margins import Masses, two_way_of_top
 from structrag.text.tokens import TokenCounter
 

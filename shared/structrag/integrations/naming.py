@@ -13,7 +13,7 @@ from typing import Any
 from structrag.integrations.encoders import encoder_of, pipeline_of, transformer_of
 from structrag.model_calls.naming import digest, setting_name, unnamed
 from structrag.models.embedders import model_label
-from structrag.models.weights import encoder_label, weights_label
+from structrag.models.loading import encoder_label, weights_label
 
 # Words in the name of a setting whose value is left out.
 SECRETS = frozenset({

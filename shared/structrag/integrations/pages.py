@@ -9,6 +9,7 @@ from structrag.integrations.documents import PAGE_KEYS, HostDocument, file_of
 from structrag.integrations.metadata import PAGES_KEY
 from structrag.reading.bridges.placed import Place
 from structrag.reading.paging import written_starts
+from structrag.text.numbers import whole_number
 
 GAP = "\n\n"  # between two pages
 
@@ -73,5 +74,5 @@ def _numbers(pages: list[HostDocument]) -> list[int]:
             page.metadata.get(key) for key in ("page_number", "page", "page_label")
         )
         number = next((value for value in values if value is not None), position)
-        numbers.append(int(number) if str(number).isdigit() else position)
+        numbers.append(whole_number(str(number), position))
     return [number + 1 for number in numbers] if min(numbers) == 0 else numbers

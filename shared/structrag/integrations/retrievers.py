@@ -19,7 +19,7 @@ from structrag.errors import (
     checked_k,
     warn_user,
 )
-from structrag.model_calls.failures import cause_of
+from structrag.model_calls.calling import cause_of
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
 from structrag.model_calls.runner import Runner

@@ -11,12 +11,6 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.index import Index
-from structrag.integrations.metadata import (
-    HIQA_HIT_KEYS,
-    HIQA_KEYS,
-    chunk_notes,
-    full_notes,
-)
 from structrag.integrations.offsets import chunk_at
 from structrag.integrations.stores import rank_scores
 from structrag.model_calls.requests import Ranking, Search
@@ -174,24 +168,6 @@ def packed(
         return hits
     language = index.view_settings.language
     return pack_best(hits, max_tokens, counter, text_of=text_of, language=language)
-
-
-def segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """What metadata tells of a segment: kind, images and the rest. The images (`file`, `alt`,
-    `title`) are a string of JSON, unless `lists`."""
-    return full_notes(chunk, HIQA_KEYS, lists=lists)
-
-
-def hit_segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """`segment_notes` of a hit, and `hiqa_keywords` and `hiqa_cut`. These are the keywords it has,
-    and whether it is cut."""
-    of_hit = chunk_notes(chunk, HIQA_HIT_KEYS)
-    return {
-        "hiqa_keywords": [],
-        "hiqa_cut": False,
-        **of_hit,
-        **segment_notes(chunk, lists=lists),
-    }
 
 
 def _segment_id(result: EngineResult, reader: CorpusReader) -> str | None:

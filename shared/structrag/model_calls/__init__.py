@@ -1,4 +1,4 @@
-"""What the algorithms ask of models, and who answers.
+"""Requests of algorithms to models, and the runner that answers them.
 
 An algorithm yields requests (`requests`); `Runner` answers them, with a cache, limits and counts;
 `replies` reads what a language model wrote.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,13 +15,56 @@ from zlib import crc32
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter
 from structrag.text.arrays import Array
+
+_MEMORY = ":memory:"
 
 
 def cache_key(*parts: str) -> str:
     """A key for a sequence of strings, shared with no other sequence."""
     return sha256(json.dumps(parts).encode("ascii")).hexdigest()
+
+
+class _Database(Lock):
+    """The database of a cache, for one thread at a time. No child may use or close what its parent
+    has opened: it is closed for a fork, and opened again when it is needed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(awaited=True)
+        self.path = path
+        self._connection = self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+        # Closed with the cache: Python 3.13 warns of databases that nobody closed.
+        self._close = weakref.finalize(self, connection.close)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS answers "
+            "(key TEXT PRIMARY KEY, value BLOB, checksum INTEGER) WITHOUT ROWID"
+        )
+        columns = connection.execute("PRAGMA table_info(answers)").fetchall()
+        if "checksum" not in {name for _, name, *_ in columns}:
+            connection.execute("ALTER TABLE answers ADD COLUMN checksum INTEGER")
+        connection.commit()
+        return connection
+
+    def __enter__(self) -> sqlite3.Connection:
+        super().__enter__()
+        try:
+            if not self._close.alive:
+                self._connection = self._opened()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._connection
+
+    def before_fork(self) -> None:
+        if self.path != _MEMORY:
+            self._close()
 
 
 class Cache:
@@ -47,35 +89,21 @@ class Cache:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: str = os.fspath(path)
-        self._lock = threading.Lock()
         try:
-            if self.path != ":memory:":
+            if self.path != _MEMORY:
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                self.path, check_same_thread=False, timeout=30
-            )
-            # Closed with the cache: Python 3.13 warns of databases that nobody closed.
-            weakref.finalize(self, self._connection.close)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS answers "
-                "(key TEXT PRIMARY KEY, value BLOB, checksum INTEGER) WITHOUT ROWID"
-            )
-            columns = self._connection.execute("PRAGMA table_info(answers)").fetchall()
-            if "checksum" not in {name for _, name, *_ in columns}:
-                self._connection.execute(
-                    "ALTER TABLE answers ADD COLUMN checksum INTEGER"
-                )
-            self._connection.commit()
+            self._database = _Database(self._place())
         except (OSError, sqlite3.Error) as error:
             raise InvalidParameter(
                 f"cache must be the path of a writable cache file; {self.path!r} fails: {error}."
             ) from error
 
     def __reduce__(self) -> tuple[type[Cache], tuple[str]]:
-        path = self.path
-        return Cache, (path if path == ":memory:" else os.path.abspath(path),)
+        return Cache, (self._place(),)
+
+    def _place(self) -> str:
+        """The path as it is from any folder."""
+        return self.path if self.path == _MEMORY else os.path.abspath(self.path)
 
     def get(self, key: str) -> Any:
         """The JSON value kept under the key, or None."""
@@ -113,21 +141,19 @@ class Cache:
         )
 
     def __len__(self) -> int:
-        with self._lock, self._errors("read"):
-            return int(
-                self._connection.execute("SELECT count(*) FROM answers").fetchone()[0]
-            )
+        with self._errors("read"), self._database as connection:
+            return int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
 
     def close(self) -> None:
         """Close the file. Without this call nothing is lost either."""
-        with self._lock:
-            self._connection.close()
+        with self._database as connection:
+            connection.close()
 
     def _read(self, key: str) -> bytes | None:
         """The bytes kept under the key; None unless they are as written."""
         query = "SELECT value, checksum FROM answers WHERE key = ?"
-        with self._lock, self._errors("read"):
-            row = self._connection.execute(query, (key,)).fetchone()
+        with self._errors("read"), self._database as connection:
+            row = connection.execute(query, (key,)).fetchone()
         if row is None or not isinstance(row[0], bytes):
             return None
         value, checksum = row
@@ -135,8 +161,8 @@ class Cache:
         return value if checksum is None or checksum == crc32(value) else None
 
     def _write(self, values: Mapping[str, bytes]) -> None:
-        with self._lock, self._errors("written"), self._connection:
-            self._connection.executemany(
+        with self._errors("written"), self._database as connection, connection:
+            connection.executemany(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)",
                 [(key, value, crc32(value)) for key, value in values.items()],
             )

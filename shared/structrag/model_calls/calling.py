@@ -1,19 +1,23 @@
-"""Calling a caller's models: in this thread or awaited, within a time."""
+"""Call a caller's models, in this thread or awaited, within a time. Their errors, and those of a
+caller's stores, are kept apart from structrag's own."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Generator, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
 from typing import Any
 
-from structrag.errors import TimedOut
+from structrag.errors import ModelFailed, StructragError, TimedOut
 from structrag.model_calls.flow import Done, advance
-from structrag.model_calls.requests import T
+from structrag.model_calls.requests import Failed, T
+from structrag.records import Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class ModelCall:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-# What is done with one model after another: it yields calls, and gets what each returned or raised.
+# A generator of calls to one model after another. It receives what each returned or raised.
 Calls = Generator[ModelCall, Any, T]
 
 
@@ -59,7 +63,7 @@ def within(
     *arguments: Any,
     **options: Any,
 ) -> T:
-    """What a call returns, or TimedOut where it takes longer.
+    """Return the result of a call; raise TimedOut if it takes longer.
 
     `None` sets no limit.
 
@@ -163,3 +167,69 @@ def _timed_out(seconds: float, what: str) -> TimedOut:
         f"The {what} did not answer within timeout={seconds:g} seconds. Raise timeout=, or lower "
         "batch_size=."
     )
+
+
+WHILE_ADDING = (
+    "What an index has finished is kept whole, and cached calls are not repeated. Fix the cause "
+    "and call again."
+)
+
+# why an answer that enriches is not taken
+NOT_ITS_OWN = "what the model wrote lost or invented names, or was too long"
+AT_A_QUESTION = "Fix the cause and ask again."
+
+
+@contextmanager
+def raised_by(what: str, cure: str = WHILE_ADDING) -> Iterator[None]:
+    """Turn an exception into a ModelFailed that names who raised it.
+
+    The exception is its cause. Nothing but the call of the caller's object stands within it, so
+    that no error of our own code is blamed on a model. Errors of structrag pass as they are.
+
+    Example:
+        >>> try:
+        ...     with raised_by("embedder 'e5'"):
+        ...         raise OSError("no network")
+        ... except ModelFailed as failure:
+        ...     print(str(failure).partition(".")[0])
+        The embedder 'e5' raised OSError: no network
+    """
+    try:
+        yield
+    except StructragError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is named
+        # A context manager would let a StopIteration that is the cause take the error's place.
+        cause = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
+        message = str(error).removesuffix(".")
+        said = f"{type(error).__name__}{': ' if message else ''}{message}"
+        raise ModelFailed(f"The {what} raised {said}. {cure}") from cause
+
+
+def cause_of(error: StructragError) -> str:
+    """Return the message without the advice for adding documents by hand."""
+    return str(error).removesuffix(WHILE_ADDING).rstrip()
+
+
+def fallbacks_of(
+    chunks: Sequence[Chunk], failures: Sequence[Failed]
+) -> tuple[Counter[str], dict[str, str]]:
+    """Count what chunks lack because a model failed, with the reasons.
+
+    Under "chunks" are those that fell back, under "enrichment" the answers that were not taken;
+    `failures` are the calls that failed.
+    """
+    degraded = [chunk for chunk in chunks if chunk.extras.get("degraded")]
+    dropped = sum(chunk.extras.get("dropped", 0) for chunk in chunks)
+    reasons = {"enrichment": NOT_ITS_OWN} if dropped else {}
+    if degraded:
+        of_chunks = (
+            chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure")
+        )
+        reason = (
+            str(failures[0])
+            if failures
+            else next(of_chunks, "an answer cannot be used")
+        )
+        reasons["chunks"] = reason
+    return +Counter(chunks=len(degraded), enrichment=dropped), reasons

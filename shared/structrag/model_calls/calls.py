@@ -14,13 +14,15 @@ from structrag.errors import (
     StructragError,
     TimedOut,
 )
-from structrag.model_calls.answer_parsing.echo import without_echo
-from structrag.model_calls.answer_parsing.thoughts import without_thoughts
+from structrag.model_calls.answer_parsing.stripping import (
+    without_echo,
+    without_thoughts,
+)
 from structrag.model_calls.cache import Cache, cache_key
 from structrag.model_calls.calling import Calls, ModelCall
-from structrag.model_calls.counted import CallTokens, counted, tokens_of, told_tokens
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import Ask, Choose, Failed, LanguageModel
+from structrag.model_calls.usage import CallTokens, counted, tokens_of, told_tokens
 
 CUT_OFF = (
     "the model's output ended inside its reasoning, before the answer. Allow more output tokens, "
@@ -59,7 +61,8 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Of the model's name, and of all in the request that the answer depends on."""
+        """The cache key, of the model's name and everything in the request that decides the
+        answer."""
         asked = (self.request.component, *self.shape, self.request.prompt)
         return cache_key("ask", self.model.name, *asked)
 
@@ -183,7 +186,7 @@ def jobs_of(calls: Sequence[Call], most: int) -> list[list[Call]]:
 
 
 def ask_models(job: Sequence[Call]) -> Calls[list[Any]]:
-    """What the model answers to each call, or `Failed`.
+    """Ask the model; return an answer or `Failed` for each call.
 
     `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets
     another number of answers, is asked call by call. Errors raised on purpose pass through.

@@ -1,4 +1,4 @@
-"""What steps would ask of models, counted before anything is spent."""
+"""Count what a flow would ask of models, without asking them."""
 
 from __future__ import annotations
 

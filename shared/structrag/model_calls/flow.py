@@ -205,7 +205,7 @@ Join = Callable[[Sequence[Request]], tuple[Sequence[Request], list[Place]]]
 
 
 def _side_by_side(flow: Sequence[Flow[T]], join: Join) -> Flow[list[T]]:
-    """Run steps side by side; `join` gives what goes out each turn."""
+    """Run steps side by side; `join` makes the requests of each turn."""
     turns = [advance(one, None) for one in flow]
     while waiting := _unfinished(turns):
         requests, places = join(

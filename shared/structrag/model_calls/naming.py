@@ -1,12 +1,11 @@
 """Names of models, functions and settings for cache keys and saved indexes. A name is equal in
-every process. What has none of its own (a lambda, a function inside another) gets one that nothing
-else has, here or in another process, for as long as it lives."""
+every process. A setting without a name of its own (a lambda, a nested function) gets a unique one
+for as long as it lives."""
 
 from __future__ import annotations
 
 import os
 import re
-import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -15,11 +14,13 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
+from structrag._locks import Lock
+
 _MARK = re.compile(r"#unnamed-[0-9a-f]{32}")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Id of an object -> the object or a reference, its name.
 _names: dict[int, tuple[Any, str]] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def setting_name(value: Any) -> str:
@@ -56,7 +57,7 @@ def setting_name(value: Any) -> str:
 
 
 def has_name(name: str) -> bool:
-    """Whether nothing in a name stands for something without one."""
+    """Whether every part of a name belongs to something with a name of its own."""
     return _MARK.search(name) is None
 
 
@@ -75,7 +76,7 @@ def unnamed(value: Any, kind: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A digest of a text too long or private for a name. What stands for an unnamed part stays."""
+    """A digest of a text too long or private for a name. The mark of an unnamed part is kept."""
     marks = "".join(_MARK.findall(text))
     return f"#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}{marks}"
 

@@ -1,4 +1,4 @@
-"""What algorithms ask of models, and who can answer."""
+"""The requests of algorithms to models, and the protocols of models that answer them."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class TokenVectors:
 
 
 class TokenEncoder(Protocol):
-    """An embedder that also gives the vectors of a text's tokens.
+    """An embedder that also returns the vectors of a text's tokens.
 
     They come of the pass that embeds the text. `name` must tell models and settings apart. A text
     longer than the model reads is read in parts. On an event loop `aembed_tokens` with the same

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from structrag._locks import Lock
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
@@ -19,12 +20,16 @@ from structrag.errors import (
     warn_user,
 )
 from structrag.model_calls.cache import Cache
-from structrag.model_calls.calling import Calls, ModelCall, acall_models, call_models
+from structrag.model_calls.calling import (
+    AT_A_QUESTION,
+    Calls,
+    ModelCall,
+    acall_models,
+    call_models,
+    raised_by,
+)
 from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
-from structrag.model_calls.counted import CallTokens, tokens_of
-from structrag.model_calls.failures import AT_A_QUESTION, raised_by
 from structrag.model_calls.flow import adrive, drive, in_thread
-from structrag.model_calls.locks import Lock
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Ask,
@@ -48,7 +53,7 @@ from structrag.model_calls.settings import (
     call_settings_of,
 )
 from structrag.model_calls.texts import WORKS, TextWork, VectorWork
-from structrag.model_calls.usage import Usage
+from structrag.model_calls.usage import CallTokens, Usage, tokens_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -115,8 +115,8 @@ def call_settings_of(
 
 @cache
 def arguments_of(owner: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the arguments of a method or class. Those of a class that takes the settings of
-    `CallSettings` by name include these."""
+    """The names of the arguments of a method or class. If a class takes the settings of
+    `CallSettings` by name, these are included."""
     parameters = signature(owner).parameters.values()
     names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
     takes_more = isinstance(owner, type) and len(names) < len(parameters)
@@ -125,7 +125,7 @@ def arguments_of(owner: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def as_progress(progress: Any) -> Progress | None:
-    """What is told how far a run is. True stands for a line on standard error."""
+    """Return the function that reports progress. True makes a line on standard error."""
     if progress is None or progress is False:
         return None
     if progress is True:

@@ -10,8 +10,13 @@ import numpy as np
 
 from structrag.errors import InvalidAnswer
 from structrag.model_calls.cache import Cache, cache_key
-from structrag.model_calls.calling import Calls, ModelCall
-from structrag.model_calls.failures import AT_A_QUESTION, WHILE_ADDING, raised_by
+from structrag.model_calls.calling import (
+    AT_A_QUESTION,
+    WHILE_ADDING,
+    Calls,
+    ModelCall,
+    raised_by,
+)
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Embed,
@@ -93,7 +98,7 @@ def check_tokens(answer: Any, texts: Sequence[str], who: str) -> list[TokenVecto
 
 
 def _problem(tokens: TokenVectors, text: str) -> str:
-    """What is wrong with the vectors of one text; "" for nothing."""
+    """Describe the problem with the vectors of one text; "" for none."""
     n, d = len(tokens.ids), len(tokens.vector)
     if tokens.spans.shape != (n, 2) or tokens.vectors.shape != (n, d):
         return f"{n} ids, spans {tokens.spans.shape} and vectors {tokens.vectors.shape}"
@@ -177,7 +182,7 @@ class TextWork:
         return cache_key("embed", self.name, text)
 
     def read(self, cache: Cache, key: str) -> Any:
-        """What the cache holds; None for nothing, and for a damaged value."""
+        """Read a value from the cache; None if it is missing or damaged."""
         return cache.get_vector(key)
 
     def keep(self, cache: Cache, values: dict[str, Any]) -> None:
@@ -223,8 +228,8 @@ class TextWork:
 
 
 class VectorWork(TextWork):
-    """The work of `Embed`: the longest texts first, so that batches are of like length. What an
-    `instant` embedder makes goes in one batch and is not kept: reading it would take longer."""
+    """The work of `Embed`: the longest texts first, so that batches are of like length. Texts of an
+    `instant` embedder go in one batch and are not cached, since reading would take longer."""
 
     role = "embedder"
     method = "embed"

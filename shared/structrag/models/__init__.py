@@ -8,19 +8,17 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from structrag.models.bundled import minilm
-    from structrag.models.colbert import ColbertTokens
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
-    from structrag.models.llm import FunctionModel
+    from structrag.models.llm import FunctionModel, TransformersSummariser
     from structrag.models.lsa import LsaEmbedder
     from structrag.models.scorers import CrossEncoderScorer, MonoT5
     from structrag.models.static import StaticEmbedder
-    from structrag.models.summariser import TransformersSummariser
-    from structrag.models.token_vectors import TransformersTokens
+    from structrag.models.token_vectors import ColbertTokens, TransformersTokens
     from structrag.models.transformers_margin import TransformersMargin
     from structrag.models.transformers_model import TransformersModel
 
 _HOMES = {
-    "ColbertTokens": "structrag.models.colbert",
+    "ColbertTokens": "structrag.models.token_vectors",
     "CrossEncoderScorer": "structrag.models.scorers",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
@@ -30,7 +28,7 @@ _HOMES = {
     "StaticEmbedder": "structrag.models.static",
     "TransformersMargin": "structrag.models.transformers_margin",
     "TransformersModel": "structrag.models.transformers_model",
-    "TransformersSummariser": "structrag.models.summariser",
+    "TransformersSummariser": "structrag.models.llm",
     "TransformersTokens": "structrag.models.token_vectors",
     "minilm": "structrag.models.bundled",
 }

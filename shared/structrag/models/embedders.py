@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from structrag._locks import cached_property
 from structrag.errors import InvalidParameter, require
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.requests import Embedder, TokenVectors
+from structrag.models.loading import encoder_label
 from structrag.models.lsa import LsaEmbedder
 from structrag.models.token_vectors import reader_of
-from structrag.models.weights import encoder_label
 from structrag.text.tokens import without_lone_surrogates
 
 # Texts that a tokenizer and what stands around it may count otherwise
@@ -260,8 +261,7 @@ def as_fixed_embedder(value: Any) -> Embedder:
 
 
 def model_label(model: Any) -> str:
-    """What tells a loaded model from others. Its id, else the name or folder of its encoder, else
-    its shape."""
+    """Label a loaded model by its id, else the name or folder of its encoder, else its shape."""
     card = getattr(model, "model_card_data", None)
     encoder = (
         getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
@@ -306,7 +306,7 @@ def _of_source(
 
 
 def _sentence_transformer(name: str) -> Any:
-    """The model that a name or folder stands for on this machine."""
+    """Load the model of a name or folder from this machine."""
     package: Any = require("sentence_transformers", extra="models")
     try:
         return package.SentenceTransformer(name, local_files_only=True)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag._locks import Lock, cached_property
 from structrag.text.arrays import Array, bytes_text, text_bytes
 from structrag.text.terms import Tokenizer
 
-_ONE_AT_A_TIME = threading.Lock()  # the number of threads is changed for a moment
+_ONE_AT_A_TIME = Lock()  # the number of threads is changed for a moment
 
 
 class LsaFit:
-    """What a latent semantic analysis has learned from its corpus.
+    """A latent semantic analysis fitted to a corpus.
 
     Example:
         >>> LsaFit(["pump"], np.ones(1, dtype=np.float32)).vector({"pump": 1}).tolist()
@@ -140,7 +139,7 @@ class LsaEmbedder:
     # -- as arrays, to be saved
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `restored` makes the same embedder of; nothing while nothing was fitted."""
+        """Return the arrays from which `restored` makes the same embedder; none before a fit."""
         if self.fitted is None:
             return {}
         arrays: dict[str, NDArray[Any]] = {

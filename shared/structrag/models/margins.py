@@ -167,8 +167,8 @@ def window_bounds(
 
 
 def squash(values: ArrayLike) -> FloatArray:
-    """tanh(z / 2) of the z-scores of the values. Of the population standard deviation; all 0 where
-    values are equal. NaN stays NaN."""
+    """Return tanh(z / 2) of the z-scores of the values, by the population standard deviation. Equal
+    values give 0, and NaN stays NaN."""
     series = np.asarray(values, dtype=np.float64)
     finite = series[np.isfinite(series)]
     if not finite.size:
@@ -385,7 +385,7 @@ def _asking(
     source: str,
     normalised: bool,
 ) -> Request:
-    """What asks for a margin in the way that `source` names."""
+    """Make the request for a margin from this source."""
     if source == LOG_PROBABILITIES:
         return Choose(question, options, component, normalised)
     if source == RATING:

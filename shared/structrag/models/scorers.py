@@ -9,11 +9,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
-from structrag.model_calls.locks import Lock
 from structrag.model_calls.texts import scorer_name
-from structrag.models.loading import batch_of, load_local, load_pair, pad_of
-from structrag.models.weights import weights_settings
+from structrag.models.loading import (
+    batch_of,
+    load_local,
+    load_pair,
+    pad_of,
+    weights_settings,
+)
 from structrag.records import Block
 from structrag.text.cutting import Cutter, Piece
 from structrag.text.tokens import count_tokens
@@ -299,8 +304,8 @@ class CrossEncoderScorer:
 
 
 def as_cross_encoder(value: Any) -> Any:
-    """A scorer from what a caller has. That is None, an object with `score(query, texts)`, or what
-    `CrossEncoderScorer` takes."""
+    """Make a scorer of None, an object with `score(query, texts)`, or what `CrossEncoderScorer`
+    takes."""
     if value is None or callable(getattr(value, "score", None)):
         return value
     return CrossEncoderScorer(value)

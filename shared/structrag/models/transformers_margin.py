@@ -1,5 +1,5 @@
-"""A causal language model that weighs two options by its logits. Of transformers; foundation,
-section 7."""
+"""A causal language model of transformers that weighs two options by its logits (foundation,
+section 7)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from structrag._locks import Lock, cached_property
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.model_calls.locks import Lock
-from structrag.models.loading import load_labelled, pad_of
+from structrag.models.loading import load_labelled, pad_of, weights_settings
 from structrag.models.margins import (
     KEEP_OPTION,
     PROMPT,
@@ -23,7 +22,6 @@ from structrag.models.margins import (
     two_way,
 )
 from structrag.models.prefix_reuse import PrefixReader, whole_logits
-from structrag.models.weights import weights_settings
 from structrag.text.tokens import without_lone_surrogates
 
 

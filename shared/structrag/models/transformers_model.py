@@ -6,13 +6,12 @@ import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from structrag._locks import Lock, cached_property
 from structrag.errors import InvalidParameter, check_at_least, require, warn_user
-from structrag.model_calls.counted import CallTokens, counted
-from structrag.model_calls.locks import Lock
-from structrag.models.loading import batch_of, load_labelled, pad_of
+from structrag.model_calls.usage import CallTokens, counted
+from structrag.models.loading import batch_of, load_labelled, pad_of, weights_settings
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
 from structrag.models.transformers_margin import (
@@ -20,7 +19,6 @@ from structrag.models.transformers_margin import (
     exact_logits,
     tokens_of_prompt,
 )
-from structrag.models.weights import weights_settings
 from structrag.text.plurals import pluralise
 from structrag.text.tokens import without_lone_surrogates
 
@@ -30,7 +28,7 @@ LEAST_WINDOW = 16
 
 @dataclass(slots=True)
 class Cuts:
-    """What was cut because it was longer than a model's window.
+    """Counts prompts that were cut because they were longer than a model's window.
 
     Example:
         >>> cuts = Cuts()
@@ -297,7 +295,7 @@ class TransformersModel:
         return ids or [self._beginning()]
 
     def _beginning(self) -> int:
-        """The token that stands for the beginning of a text."""
+        """Return the token that begins a text."""
         ids = (
             getattr(self.tokenizer, f"{name}_token_id", None)
             for name in ("bos", "eos", "pad")

@@ -9,14 +9,14 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from structrag.reading.files import find_files, read_file, read_text
+    from structrag.reading.limits import Limits
     from structrag.reading.outline import Outline
     from structrag.reading.paging import pages_between
-    from structrag.reading.processes import Isolation
     from structrag.reading.sections import parse
     from structrag.reading.settings import ReadOptions
 
 _HOMES = {
-    "Isolation": "structrag.reading.processes",
+    "Limits": "structrag.reading.limits",
     "Outline": "structrag.reading.outline",
     "ReadOptions": "structrag.reading.settings",
     "find_files": "structrag.reading.files",
@@ -26,7 +26,7 @@ _HOMES = {
     "read_text": "structrag.reading.files",
 }
 __all__ = [
-    "Isolation",
+    "Limits",
     "Outline",
     "ReadOptions",
     "find_files",

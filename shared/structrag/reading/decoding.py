@@ -21,6 +21,7 @@ _DECLARED = re.compile(
     rb"|<\?xml[^>]{0,200}?\bencoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})",
     re.IGNORECASE,
 )
+_OF_PARSERS = ("", "utf-8", "utf-16", "us-ascii", "iso-8859-1")
 _HEAD = 4096  # bytes in which a page declares its encoding
 # What browsers read under another name. Their keys are Python's names.
 _READ_AS = {
@@ -37,8 +38,8 @@ _READ_AS = {
 }
 # Python's names of encodings of documents: "idna" or "unicode_escape" in a page are none.
 _OF_DOCUMENTS = re.compile(
-    r"cp(?:125\d|437|85\d|86\d|874|932|949|950)|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gb\w+"
-    r"|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab"
+    r"utf-(?:7|8|(?:16|32)(?:-[bl]e)?)|cp(?:125\d|437|85\d|86\d|874|932|949|950)|iso8859-\d{1,2}"
+    r"|koi8-[rtu]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab"
 )
 _LABELS = {  # that Python does not know
     "iso-8859-8-i": "iso8859-8",
@@ -114,17 +115,51 @@ def _no_text(name: str) -> InvalidDocument:
 
 
 def _declared(data: bytes) -> str:
-    """Python's name of the encoding that a page declares. "" where it declares none that documents
-    have. UTF-8 needs no declaration, and a page that says UTF-16 in ASCII is not."""
+    """Python's name of the encoding that a page declares; "" for none. UTF-8 needs no declaration,
+    and a page that says UTF-16 in ASCII is not."""
     if not data[:_HEAD].lstrip().startswith(b"<"):
         return ""
     match = _DECLARED.search(data[:_HEAD])
-    if match is None:
-        return ""
-    label = (match[1] or match[2]).decode("ascii").lower()
+    encoding = encoding_named((match[1] or match[2]).decode("ascii")) if match else ""
+    return "" if encoding.startswith("utf") else encoding
+
+
+def encoding_named(label: str) -> str:
+    """Python's name of an encoding by its label in a document; "" for one that documents do not
+    have, such as Python's own `unicode_escape`.
+
+    Example:
+        >>> [encoding_named(label) for label in ("GBK", "latin1", "rot13")]
+        ['gb18030', 'cp1252', '']
+    """
+    label = label.strip().lower()
     try:
         encoding = codecs.lookup(_LABELS.get(label, label)).name
-    except LookupError:
+    except (LookupError, ValueError):
         return ""
     encoding = _READ_AS.get(encoding, encoding)
     return encoding if _OF_DOCUMENTS.fullmatch(encoding) else ""
+
+
+def xml_text(data: bytes, name: str) -> str | bytes:
+    """XML as a parser takes it: decoded where the parser does not know the encoding.
+
+    Raises:
+        InvalidDocument: it declares an encoding that documents do not have.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    match = _DECLARED.match(data)
+    label = (match[2] or b"").decode("ascii") if match else ""
+    if label.lower() in _OF_PARSERS:
+        return data
+    encoding = encoding_named(label)
+    if not encoding:
+        raise InvalidDocument(
+            f"Cannot read {name or 'the document'}: it declares the encoding {label!r}, which is "
+            "unknown. Save it as UTF-8."
+        )
+    # UTF-7 may hold halves of pairs, which a parser does not take.
+    text = data.decode(encoding, "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")

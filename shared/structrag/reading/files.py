@@ -7,6 +7,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -23,14 +24,27 @@ from structrag.reading.formats import (
     Format,
     by_look,
     by_suffix,
+    callers_formats,
     check_format,
     converted_document,
     format_named,
     known_suffixes,
 )
+from structrag.reading.isolated import (
+    Isolated,
+    apart_or_here,
+    document_apart,
+    facts_of,
+)
+from structrag.reading.limits import (
+    Limits,
+    check_characters,
+    count_bytes,
+    limits_now,
+    reading_within,
+)
 from structrag.reading.markdown_source import without_payloads
 from structrag.reading.opening import (
-    MAX_BYTES,
     check_file,
     check_reader,
     file_bytes,
@@ -45,7 +59,6 @@ from structrag.text.plurals import pluralise
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from structrag.reading.processes import Isolation
 
 PDF_SUFFIX = ".pdf"
 SUFFIXES = {
@@ -141,7 +154,20 @@ def read_text(
             f"text must be a string; got {type(text).__name__}. To read a file use "
             "structrag.read_file(path)."
         )
-    meta = dict(meta or {})
+    with reading_within(name="The text"):
+        return _read_text(text, format, id, title, dict(meta or {}), drop_navigation)
+
+
+def _read_text(
+    text: str,
+    format: str,
+    id: str,
+    title: str,
+    meta: dict[str, Any],
+    drop_navigation: bool,
+) -> Document:
+    count_bytes(len(text))
+    check_characters(len(text))
     chosen = detect_format(text) if format == "auto" else format
     if registered := format_named(chosen):
         return _read_registered(registered, text, id, title, meta)
@@ -172,8 +198,8 @@ def read_file(
     *,
     format: str = "auto",
     reader: Any = "layout",
-    max_bytes: int | None = MAX_BYTES,
-    isolated: bool | Isolation = False,
+    limits: Limits | None = None,
+    isolated: Isolated = "auto",
     **options: Unpack[FileOptions],
 ) -> Document:
     """Read one file into a document.
@@ -191,53 +217,88 @@ def read_file(
     another format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...)
     becomes Markdown as well, or stays unchanged if its markup is text.
 
-    A malicious file can crash its reader or exhaust the memory. `isolated` reads a PDF, or another
-    file that becomes Markdown, in a separate process with limits on memory and time, so that such a
-    file raises InvalidDocument. Pass True for the limits of `Isolation()`, or an `Isolation`. Among
-    the PDF readers it works with "layout" only.
+    A malicious file can crash its reader, run for hours or exhaust the memory. A reader process,
+    which is started once and reused, then ends in place of this one, and the file raises
+    InvalidDocument. `isolated` says which files it reads: "auto", PDF files with the reader
+    "layout"; True, all files but those of formats that you have registered; False, none.
 
     A long PDF or HTML page without headings causes a warning.
 
-    Only regular files are read, directly or through a link. `max_bytes` is the largest size; None:
-    no limit.
+    Only regular files are read, directly or through a link. `limits` says how large a file may be,
+    what it may become, and what a reader process may take; None: those of `Limits()`, which hardly
+    any real file meets.
 
     Raises:
-        InvalidDocument: the path does not exist, is a folder, a pipe or a device, is larger than
-            `max_bytes`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
+        InvalidDocument: the path does not exist, is a folder, a pipe or a device, meets one of the
+            `limits`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
             encrypted, damaged or without pages.
-        InvalidParameter: `path` is not a path, `max_bytes` is below 1, `format` or `reader` is
-            unknown, or `format` is not "auto" or "markdown" for a PDF.
+        InvalidParameter: `path` is not a path, `limits` no `Limits`, `format` or `reader` is
+            unknown, `format` is not "auto" or "markdown" for a PDF, or `isolated` is True for a
+            PDF and another reader.
         MissingExtra: the file is a PDF, and pypdfium2 is not installed.
     """
-    # It parses, which reading otherwise need not.
-    from structrag.reading.flat import warn_if_flat
-
     if options:  # what it takes is looked up for many files, and most give none
         names = [name for name in signature(read_file).parameters if name != "options"]
         check_arguments(
             "read_file", options, [*names[1:], *FileOptions.__annotations__]
         )
     check_reader(reader)
-    settings: dict[str, Any] = {**options}
     path = path_of(path)
+    with reading_within(limits, shown(path)):
+        return _read_file(path, format, reader, isolated, {**options})
+
+
+def _read_file(
+    path: Path,
+    format: str,
+    reader: Any,
+    isolated: Isolated,
+    settings: dict[str, Any],
+) -> Document:
+    is_pdf = path.suffix.lower() == PDF_SUFFIX
+    if is_pdf:
+        check_choice("format", format, ("auto", "markdown"))
+    how = {"format": format, "reader": reader, **settings}
+    return apart_or_here(
+        lambda: document_apart(path, limits_now(), **how),
+        lambda: _document_here(path, format, reader, settings),
+        False if is_callers_own(path, format) else isolated,
+        is_pdf=is_pdf,
+        reader=reader,
+    )
+
+
+def document_of_request(
+    arguments: Mapping[str, Any], data: bytes
+) -> tuple[dict[str, Any], str]:
+    """The reader process's part of `document_apart`."""
+    document = read_file(
+        arguments["path"],
+        limits=Limits(**arguments["limits"]),
+        isolated=False,
+        meta=arguments["meta"],
+        **arguments["options"],
+    )
+    return facts_of(document)
+
+
+def _document_here(
+    path: Path, format: str, reader: Any, settings: dict[str, Any]
+) -> Document:
+    # It parses, which reading otherwise need not.
+    from structrag.reading.flat import warn_if_flat
+
     if path.suffix.lower() == PDF_SUFFIX:
-        check_file(path, max_bytes)
-        document = _read_pdf(path, format, reader, isolated, settings)
+        check_file(path)
+        document = _read_pdf(path, reader, settings)
         warn_if_flat(document, "PDF")
         return document
-    data = file_bytes(path, max_bytes)
+    data = file_bytes(path)
     for of_pdf in ("password", "images_to"):
         settings.pop(of_pdf, None)
     meta = {"source": str(path), **(settings.pop("meta", None) or {})}
     if registered := registered_format(path.name, data, format):
         settings.pop("drop_navigation", None)
-        if isolated:
-            from structrag.reading.pdf.isolation import isolated_document
-
-            limits = None if isolated is True else isolated
-            return isolated_document(
-                path, limits=limits, format=registered.name, meta=meta, **settings
-            )
         return converted_document(registered, data, shown(path), meta=meta, **settings)
     text, undecodable = decoded(data, str(path))
     if format == "auto":
@@ -496,22 +557,21 @@ def _starts_like_html(text: str) -> bool:
     return bool(_HTML_START.match(text, position))
 
 
-def _read_pdf(
-    path: Path,
-    format: str,
-    reader: Any,
-    isolated: bool | Isolation,
-    options: dict[str, Any],
-) -> Document:
-    check_choice("format", format, ("auto", "markdown"))
-    options.pop("drop_navigation", None)
-    if isolated:
-        from structrag.reading.pdf.isolation import isolated_document
+def is_callers_own(path: Path, format: str = "auto") -> bool:
+    """Whether a file is of a format that the caller has registered."""
+    if not callers_formats():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return (
+            registered_format(path.name, file.read(4096), format) in callers_formats()
+        )
+    return False
 
-        limits = None if isolated is True else isolated
-        return isolated_document(path, limits=limits, reader=reader, **options)
+
+def _read_pdf(path: Path, reader: Any, options: dict[str, Any]) -> Document:
     from structrag.reading.pdf.document import pdf_document
 
+    options.pop("drop_navigation", None)
     return pdf_document(path, reader=reader, **options)
 
 

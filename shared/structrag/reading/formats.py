@@ -15,6 +15,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import check_characters, count_bytes, reading_within
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markup import code
 from structrag.reading.outline import title_of_headings
@@ -90,6 +91,13 @@ def format_named(name: str) -> Format | None:
     return _FORMATS.get(name)
 
 
+def callers_formats() -> list[Format]:
+    """The formats that `register_format` was called for from outside."""
+    return [
+        format for name, format in _FORMATS.items() if _OURS.get(name) is not format
+    ]
+
+
 def format_names() -> tuple[str, ...]:
     """What `format=` may be: "auto", the formats built in, and the registered ones."""
     return ("auto", *sorted((*BUILT_IN, *_FORMATS)))
@@ -102,7 +110,10 @@ def check_format(format: str, parameter: str = "format") -> str:
 
 def converted(format: Format, data: bytes, name: str) -> Draft:
     """The Markdown of a file's bytes, by the module of its format. `name` is for errors."""
-    draft: Draft = format.reader().to_markdown(data, name)
+    with reading_within(name=name):
+        count_bytes(len(data))
+        draft: Draft = format.reader().to_markdown(data, name)
+        check_characters(len(draft.text))
     return draft
 
 
@@ -269,3 +280,4 @@ for _language, _suffixes in code.SUFFIXES.items():
     register_format(
         Format(_language, _suffixes, code.reader(_language), is_markup=True)
     )
+_OURS = dict(_FORMATS)

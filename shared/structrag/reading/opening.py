@@ -7,14 +7,9 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from structrag.errors import (
-    InvalidDocument,
-    InvalidParameter,
-    check_at_least,
-    check_choice,
-)
+from structrag.errors import InvalidDocument, InvalidParameter, check_choice
+from structrag.reading.limits import exceeded, limits_now
 
-MAX_BYTES = 200_000_000
 PDF_READERS = ("layout", "docling")  # those that have a name
 _SHOWN = 200  # characters of a path that an error shows
 
@@ -57,16 +52,13 @@ def shown(path: Path) -> str:
     return repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…")
 
 
-def check_file(path: Path, max_bytes: int | None = None) -> None:
-    """Refuse an irregular or too large file before it is opened.
+def check_file(path: Path) -> int:
+    """The size of a file. Refuses an irregular or too large one before it is opened.
 
     Raises:
         InvalidDocument: nothing is there, a folder, a pipe, a device or a socket is (also at the
-            end of a link), or the file has more than `max_bytes` bytes.
-        InvalidParameter: `max_bytes` is below 1.
+            end of a link), or the file has more bytes than `max_bytes` allows.
     """
-    if max_bytes is not None:
-        check_at_least("max_bytes", max_bytes, 1)
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
@@ -80,34 +72,31 @@ def check_file(path: Path, max_bytes: int | None = None) -> None:
         raise InvalidDocument(
             f"Cannot read {shown(path)}: it is a pipe, a device or a socket, not a regular file."
         )
-    if max_bytes is not None and status.st_size > max_bytes:
-        raise _too_large(path, f"{status.st_size:,}", max_bytes)
+    _check_size(path, status.st_size)
+    return status.st_size
 
 
-def file_bytes(path: Path, max_bytes: int | None = None) -> bytes:
-    """The bytes of a regular file.
-
-    Raises:
-        InvalidDocument: `check_file` refuses it, or it cannot be opened.
-        InvalidParameter: `max_bytes` is below 1.
-    """
-    check_file(path, max_bytes)
+def file_bytes(path: Path) -> bytes:
+    """The bytes of a regular file. Raises InvalidDocument where `check_file` refuses it, or it
+    cannot be opened."""
+    size = check_file(path)
     try:
         with path.open("rb") as file:
-            # One more than allowed: some files (in /proc) have a size of 0 and do not end.
-            data = file.read(-1 if max_bytes is None else max_bytes + 1)
+            data = file.read(size + 1)
+            if (
+                len(data) > size
+            ):  # it has grown, or is one of /proc, which have a size of 0
+                data += file.read(limits_now().max_bytes + 1 - len(data))
     except OSError as error:
         raise unreadable(path, error) from error
-    if max_bytes is not None and len(data) > max_bytes:
-        raise _too_large(path, f"more than {max_bytes:,}", max_bytes)
+    _check_size(path, len(data))
     return data
 
 
-def _too_large(path: Path, size: str, max_bytes: int) -> InvalidDocument:
-    return InvalidDocument(
-        f"{shown(path)} has {size} bytes, and max_bytes allows {max_bytes:,}. Split the file, or "
-        "pass a higher max_bytes to read_file."
-    )
+def _check_size(path: Path, size: int) -> None:
+    most = limits_now().max_bytes
+    if size > most:
+        raise exceeded(shown(path), "max_bytes", f"has {size:,} bytes", most)
 
 
 def unreadable(path: Path, error: Exception) -> InvalidDocument:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import NamedTuple
 from weakref import ref
 
+from structrag._locks import Lock
 from structrag.records import Block, Document, Heading, Section
 
 BlockFinder = Callable[[int, int], list[Block]]  # the blocks that tile text[start:end]
+_MOST_DEPTH = 20  # of sections inside each other
 MOST = 256  # documents; an index prepares as many together at most
 Key = tuple[int, bool]  # the document's identity, and whether headings are guessed
 
@@ -61,6 +62,8 @@ def build_outline(
     """Nest headings by level.
 
     Each is a child of the nearest earlier one with a smaller level; skipped levels are allowed.
+    What is more than 20 sections deep stands beside the section before it, since the path of a
+    section holds the titles of all those around it.
     `body_start` is where the root's body begins (the end of the front matter).
     """
     # The root opens like a heading.
@@ -72,7 +75,10 @@ def build_outline(
     children: list[list[int]] = [[] for _ in range(count)]
     open_sections = [0]
     for ordinal, heading in enumerate(headings, start=1):
-        while openings[open_sections[-1]].level >= heading.level:
+        while (
+            openings[open_sections[-1]].level >= heading.level
+            or len(open_sections) > _MOST_DEPTH
+        ):
             ends[open_sections.pop()] = heading.start
         parent = open_sections[-1]
         parents[ordinal] = parent
@@ -123,7 +129,7 @@ class OutlineMemory:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._entries: OrderedDict[Key, _Parsed] = OrderedDict()
-        self._lock = RLock()  # reentrant: a document may be collected amid a call
+        self._lock = Lock()  # reentrant: a document may be collected amid a call
 
     def find(self, document: Document, plain_headings: bool) -> Outline | None:
         """The outline of this very document, or None."""

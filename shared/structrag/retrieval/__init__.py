@@ -1,4 +1,5 @@
-"""From a query to hits. MultiView, `hiqa`, `d3`, and several searches (`multihop`)."""
+"""Retrievers: MultiView, `hiqa`, `d3`, `evidence`, and several searches for one question
+(`multihop`)."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def reciprocal_ranks(n: int) -> FloatArray:
 
 
 def union_size(k: float) -> int:
-    """How many of each view MC-indexing joins for about `k` hits.
+    """Return how many hits of each view MC-indexing joins for about `k` hits.
 
     That is 2k/3 rounded half up, at least 1: k of 1.5, 3, 5 and 10 give 1, 2, 3 and 7 (the paper
     takes 6 or 7 for 10). It is for several views, which find about half of these in common.

@@ -64,8 +64,7 @@ def pack_best(
     text_of: Callable[[Chunk], str] = reader_text,
     language: str = "english",
 ) -> list[Hit]:
-    """`pack` by rank, whatever the order of the hits. Those that fit are given in the order they
-    came in."""
+    """Run `pack` by rank. The hits that fit are returned in their original order."""
     hits = list(hits)
     places = {hit.rank: place for place, hit in enumerate(hits)}
     by_rank = sorted(hits, key=lambda hit: hit.rank)
@@ -80,7 +79,7 @@ def _cut(
     text_of: Callable[[Chunk], str],
     language: str,
 ) -> Chunk:
-    """The chunk up to the last sentence end at which it fits. Its text is empty where there is
+    """Return the chunk up to the last sentence end at which it fits; its text is empty if there is
     none."""
     if chunk.kind in _BY_LINE:
         ends = [i + 1 for i, character in enumerate(chunk.text) if character == "\n"]

@@ -1,4 +1,4 @@
-"""What every retriever is: hits for a query, or steps to them."""
+"""The interface of all retrievers: hits for a query, or steps to them."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def checked_names(
     allowed: Sequence[str],
     default: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
-    """The names that a parameter lists. None: `default`, else all allowed. Raises InvalidParameter
-    unless they are a sequence of different allowed names, at least one."""
+    """Return the names that a parameter lists; for None `default`, else all allowed. Raises
+    InvalidParameter unless they are a sequence of different allowed names, at least one."""
     if values is None:
         return tuple(allowed if default is None else default)
     if isinstance(values, str) or not values or len(set(values)) != len(values):

@@ -110,8 +110,7 @@ def _draw_lines(axis: Any, first: int, values: Any, thresholds: Any) -> None:
 
 
 def _by_unit(explanation: Explanation) -> tuple[Any, Any, list[int]]:
-    """For every unit of the document its value, threshold and start. NaN where there is no value or
-    threshold."""
+    """Return the value, threshold and start of every unit of the document; NaN for none."""
     values: list[float] = []
     thresholds: list[float] = []
     starts: list[int] = []
@@ -143,7 +142,7 @@ def _limits(values: Any, thresholds: Any) -> tuple[float, float]:
 
 
 def _scope_edges(explanation: Explanation, starts: list[int]) -> list[int]:
-    """The positions of units where a scope begins: lines end there."""
+    """Return the positions of units at which a scope begins: lines end there."""
     firsts = [series.units[0].start for series in explanation.series if series.units]
     return sorted(np.searchsorted(starts, firsts).tolist())
 

@@ -1,6 +1,6 @@
-"""A span cut at the best places within a token limit. A piece must fit. Of all ways that do, the
-cheapest is taken: few pieces, cut between blocks rather than between items, sentences, words or
-characters, and pieces of even size."""
+"""Cut a span at the best places within a token limit. The cheapest cut whose pieces all fit is
+taken: few pieces, cut between blocks rather than between items, sentences, words or characters, and
+of even size."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from structrag.text.tokens import TokenCounter
 
 SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 
-PIECE = 1.0  # what one more piece costs
-# What a cut between them adds.
+PIECE = 1.0  # the cost of one more piece
+# The cost of a cut between blocks, items and so on.
 BLOCK, ITEM, SENTENCE, WORD, CHARACTER = 0.0, 0.2, 0.4, 1.0, 2.0
 WINDOW = 4096  # characters of one word that are looked at for places to cut
 ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
@@ -300,7 +300,7 @@ class Cutter:
     def _inside_word(
         self, text: str, start: int, end: int, budget: int
     ) -> Iterator[int]:
-        """Where the parts of a word end that fill the budget.
+        """Return the ends of the parts of a word that fill the budget.
 
         A character as readers see it stays whole if it fits by itself; one of many code points that
         does not is cut between them. The word is read in windows, so that its length does not

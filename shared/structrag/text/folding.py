@@ -14,6 +14,13 @@ from functools import lru_cache
 
 import regex
 
+# For a character class of the package `regex`: Chinese, Japanese, Thai, Lao, Khmer, Burmese and the
+# long vowel mark.
+SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"
+# And Hangul, whose words carry their particles.
+UNPARTED = rf"{SPACELESS}\p{{Hangul}}"
+
+
 # Soft hyphens, joiners, marks of direction and variation; the vowel points of Hebrew and Arabic,
 # which most texts leave out, and Arabic's stretched line.
 UNSEEN = (
@@ -80,7 +87,7 @@ def fold_signs(text: str) -> str:
 
 
 def without_accents(folded: str) -> str:
-    """What `fold_signs` gave, folded."""
+    """Take off the accents of a result of `fold_signs`."""
     return folded if folded.isascii() else folded.translate(_LETTERS)
 
 

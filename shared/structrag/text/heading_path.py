@@ -63,7 +63,7 @@ def heading_context(
 
 
 def title_beside(title: str, path: Sequence[str]) -> str:
-    """What a document's title says beside the first heading of a path.
+    """Return the part of a document's title that the first heading of a path does not repeat.
 
     "" where they are equal, case and white space aside. Pages of a site have titles of their own
     heading and the site's name, in either order with a sign between: of these the name is left.
@@ -92,7 +92,7 @@ def title_beside(title: str, path: Sequence[str]) -> str:
 
 
 def _beginning(title: str, length: int) -> str:
-    """A title in single spaces. Of one above `length` characters, the whole words within them."""
+    """A title in single spaces; the whole words within its first `length` characters."""
     words = title[: length + 1].split()
     if len(title) > length and not title[length].isspace():
         del words[-1:]  # it goes on behind them

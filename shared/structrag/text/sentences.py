@@ -32,7 +32,7 @@ LANGUAGES = tuple(_PUNKT_LANGUAGES.split())
 # Abbreviations of scholarly text that the trained English model lacks. None of them also ends
 # sentences.
 _SCHOLARLY = "fig figs eq eqs al e.g i.e etc cf vol pp sec secs ch approx resp viz ca"
-# What the rules know when no trained model is on this machine.
+# Abbreviations of the rules, for when no trained model is on this machine.
 _COMMON = (
     "dr mr mrs ms prof st jr sr vs inc ltd co corp dept jan feb mar apr aug sept oct nov dec "
     "a.m p.m u.s"
@@ -88,7 +88,7 @@ _NEXT_WORD = re.compile(r"[^\W\d_]+")
 _LOOK_BACK = 32  # characters
 
 _WINDOW = 65_536  # characters given to Punkt at once
-# Where Punkt may see an end: its own context expression without the words.
+# Possible ends for Punkt: its own context expression without the words.
 _PUNKT_END = re.compile(r"[.?!](?=\s+\S|[)\";}\]*:@'({\[‘’“”«»?!])")
 # End marks of scripts that Punkt does not know, with what closes the sentence behind them.
 _OTHER_END = re.compile(
@@ -263,7 +263,7 @@ def _skip_space(part: str, offset: int) -> int:
 
 
 def _punkt_starts(part: str, language: str) -> Iterator[int]:
-    """Where Punkt starts sentences.
+    """Return the starts of sentences by Punkt.
 
     Long texts are read in windows of whole words, which keeps memory and the time of one call
     small. A window's last sentence is read again at the start of the next window. Of a sentence
@@ -287,8 +287,8 @@ def _punkt_starts(part: str, language: str) -> Iterator[int]:
 
 
 def _last_word(part: str, left: int, right: int) -> int:
-    """Where the last word in `part[left:right]` starts. It is 0 unless another word or white space
-    is in front of it."""
+    """Return the start of the last word in `part[left:right]`; 0 unless another word or white space
+    precedes it."""
     word = part[left:right].split()[-1:]
     offset = part.rindex(word[0], left, right) if word else left
     return offset if offset > left else 0
@@ -355,8 +355,8 @@ def _entries(path: Path) -> list[str]:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _punkt_folder(language: str) -> tuple[str, Path | None]:
-    """Where the parameters come from, and their folder. Instead of a folder it may be the zip file
-    that NLTK itself must open."""
+    """Return the source of the parameters and their folder, or the zip file that NLTK itself must
+    open."""
     import nltk.data
 
     for root in map(Path, nltk.data.path):

@@ -8,6 +8,8 @@ letters is also a term without them).
 Chinese, Japanese, Korean and other scripts in which spaces do not part words become pairs of
 neighbouring characters, which count twice, and single characters of Han and Hangul, which count
 once.
+
+Snowball cuts terms to their stems. As numbers they are equal in every process.
 """
 
 from __future__ import annotations
@@ -15,19 +17,28 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from importlib.resources import files
 from operator import add
 from typing import Any
 
+import numpy as np
 import regex
+from numpy.typing import NDArray
 from Stemmer import Stemmer, algorithms
 
 from structrag.errors import InvalidParameter, check_choice
-from structrag.text.folding import fold_signs, fold_with_places, without_accents
-from structrag.text.scripts import UNPARTED
+from structrag.text.arrays import Int32Array
+from structrag.text.folding import (
+    UNPARTED,
+    fold_signs,
+    fold_with_places,
+    without_accents,
+)
 
 STEM_LANGUAGES = tuple(sorted(algorithms()))  # those that Snowball knows
 
@@ -103,8 +114,8 @@ _LEFT_OUT = re.compile(r"(?<=.)[-_/.](?!(?<=\d.)\d)")
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """How an index and its queries are cut into terms. Calling it on a text gives the terms, stop
-    words removed."""
+    """Cuts the texts of an index and its queries into terms. Calling it on a text returns the terms
+    without stop words."""
 
     language: str = "english"  # whose stop words are removed when `stopwords` is None
     # None: the list for the language; (): none are removed
@@ -210,7 +221,7 @@ def _stop_set(language: str, stopwords: tuple[str, ...] | None) -> frozenset[str
 
 
 def word_spans(text: str, *, parts: bool = False) -> list[tuple[int, int]]:
-    """Where the words of a text stand, as terms are cut, in order.
+    """Return the places of a text's words, as terms are cut, in order.
 
     Of scripts in which spaces do not part words they are pairs of characters. `parts` adds what
     else is a term, each before the word that it is a part of.
@@ -335,3 +346,70 @@ def _both_stems(terms: list[str], stemmed: list[str], stemmer: Any) -> list[str]
         if stem not in (term, bare) and _plain(stem) != bare:
             stems.append(_plain(stem))
     return stems
+
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class StemCounts:
+    """How often each stem occurs in each of some texts.
+
+    Example:
+        >>> counts = count_stems(["Pumps pump water.", "A pump."])
+        >>> counts.texts.tolist(), counts.counts.tolist(), counts.lengths.tolist()
+        ([0, 0, 1], [2, 1, 1], [3, 1])
+    """
+
+    keys: Keys  # (p,) of the stems, in the order of `texts`
+    texts: Int32Array  # (p,) which text, ascending
+    counts: Int32Array  # (p,) how often
+    lengths: Int32Array  # (texts,) stems of each text, repeats counted
+
+
+def stems(text: str, *, language: str = "english") -> list[str]:
+    """The stems of a text's terms in order, with repeats.
+
+    A language that Snowball does not know keeps its terms whole. Stop words are left out: they are
+    those of the language where there is a list, else none are left out.
+
+    Example:
+        >>> stems("The pumps are running")
+        ['pump', 'run']
+    """
+    return _stemmed([text], language)[0]
+
+
+def count_stems(texts: Sequence[str], *, language: str = "english") -> StemCounts:
+    """The stems of several texts, counted."""
+    rows: list[int] = []
+    keys: list[int] = []
+    counts: list[int] = []
+    lengths: list[int] = []
+    for row, of_text in enumerate(_stemmed(texts, language)):
+        lengths.append(len(of_text))
+        for stem, count in Counter(of_text).items():
+            rows.append(row)
+            keys.append(_key(stem))
+            counts.append(count)
+    return StemCounts(
+        np.array(keys, dtype=np.uint64),
+        np.array(rows, dtype=np.int32),
+        np.array(counts, dtype=np.int32),
+        np.array(lengths, dtype=np.int32),
+    )
+
+
+def stem_keys(words: Iterable[str]) -> Keys:
+    """Stems as 64 bits of their hash, which need no vocabulary."""
+    return np.array([_key(word) for word in words], dtype=np.uint64)
+
+
+def _stemmed(texts: Sequence[str], language: str) -> list[list[str]]:
+    tokenizer = tokenizer_for(language, stems=True)
+    return [tokenizer(text) for text in texts]
+
+
+def _key(word: str) -> int:
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -1,33 +1,107 @@
-"""Counting tokens: an estimate, and exact counters of two libraries.
+"""Count tokens: an estimate, and exact counters of two libraries.
 
-The estimate needs nothing; the counters are for tiktoken and Hugging Face. A token counter is any
-callable `str -> int`. The counters made here are small picklable objects: they hold names, and each
-process loads the tokenizer itself. None of them ever downloads anything.
+The estimate needs nothing. A word has the fewest pieces of a vocabulary that make it up: those of
+cl100k_base (of tiktoken, see `token_pieces_LICENSE.txt`) without the space in front, the most
+frequent of ASCII and all others, as characters of Latin-1, one a line. `python
+benchmarks/token_estimate.py --pieces` writes the file.
+
+The counters are for tiktoken and Hugging Face. A token counter is any callable `str -> int`. The
+counters made here are small picklable objects: they hold names, and each process loads the
+tokenizer itself. None of them ever downloads anything.
 """
 
 from __future__ import annotations
 
 import functools
+import gzip
 import hashlib
 import math
 import os
 import re
 import tempfile
-import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
 from importlib.util import find_spec
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_choice, require
-from structrag.text.token_pieces import Remembered, fewest_pieces, goes_with_space
+
+LONGEST_PIECE = 20  # bytes
+_REMEMBERED = 100_000  # words
+_LONG = 64  # characters of a word that is not remembered
+
+
+class Remembered(dict[str, float]):
+    """Remembers the results of a function of words. Forgets all when full."""
+
+    def __init__(self, function: Callable[[str], float]) -> None:
+        self._function = function
+
+    def __missing__(self, word: str) -> float:
+        tokens = self._function(word)
+        if len(word) <= _LONG:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[word] = tokens
+        return tokens
+
+
+def fewest_pieces(word: str) -> int:
+    """The fewest pieces that `word` can be cut into."""
+    pieces, lengths = _vocabulary()
+    word = _as_bytes(word)
+    if word in pieces:
+        return 1
+    size = len(word)
+    # Up to each place. Every byte is a piece; what is written behind the end is not read.
+    fewest = list(range(size + LONGEST_PIECE + 1))
+    for start in range(size):
+        tokens = fewest[start] + 1
+        if tokens < fewest[start + 1]:
+            fewest[start + 1] = tokens
+        if tokens < fewest[start + 2] and word[start : start + 2] in pieces:
+            fewest[start + 2] = tokens
+        for length in lengths.get(word[start : start + 3], ()):
+            end = start + length
+            if tokens < fewest[end] and word[start:end] in pieces:
+                fewest[end] = tokens
+    return fewest[size]
+
+
+def goes_with_space(character: str) -> bool:
+    """Whether a piece holds a space and the character, or its first bytes."""
+    pieces, code = _vocabulary()[0], _as_bytes(character)
+    return any(f" {code[:end]}" in pieces for end in range(1, len(code) + 1))
+
+
+def _as_bytes(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> tuple[frozenset[str], dict[str, list[int]]]:
+    """The pieces, and how long those are that begin with the same three characters."""
+    packed = (files("structrag.text") / "token_pieces.txt.gz").read_bytes()
+    pieces = frozenset(gzip.decompress(packed).decode("latin-1").split("\n"))
+    lengths: defaultdict[str, set[int]] = defaultdict(set)
+    for piece in pieces:
+        if len(piece) > 2:
+            lengths[piece[:3]].add(len(piece))
+    return pieces, {start: sorted(found) for start, found in lengths.items()}
+
 
 TokenCounter = Callable[[str], int]
 _SAMPLE = "two words"  # what a counter is tried with
 
-# What is counted character by character: scripts written without spaces (Thai, Lao, Myanmar, Khmer,
+# Counted character by character: scripts written without spaces (Thai, Lao, Myanmar, Khmer,
 # Kana, Han), which would be one long word, and emoji.
 _SINGLE = re.compile(
     "([\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd\u17e0-\u17f9"
@@ -50,7 +124,7 @@ _ENCODINGS = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
-_TIKTOKEN_LOCK = threading.Lock()  # the environment is changed for a moment
+_TIKTOKEN_LOCK = Lock(awaited=True)  # the environment is changed for a moment
 
 
 def count_tokens(text: str) -> int:
@@ -82,8 +156,8 @@ def _space_tokens(text: str) -> float:
 
 
 def _run_tokens(run: str) -> int:
-    """What a run of white space adds to its lines and tabs: its lines are one token, and so is the
-    indentation behind them."""
+    """Count the tokens that a run of white space adds to its lines and tabs: its lines are one
+    token, and so is the indentation after them."""
     _, line, indentation = run.rpartition("\n")
     tokens = bool(line) + ("  " in indentation or "\t" in indentation)
     return tokens - run.count("\n") - run.count("\t")

@@ -1,4 +1,4 @@
-"""Vectors of sentences: which are alike, and which stand for all."""
+"""Compare vectors of sentences, and choose the sentences that represent all."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def unit_vectors(vectors: ArrayLike) -> FloatArray:
 
 
 def similarity(sentences: ArrayLike, instructions: ArrayLike) -> FloatArray:
-    """The highest cosine of each sentence vector with an instruction vector. It is 0 for a zero
-    vector. Shapes (n, d) and (m, d) give (n,). m = 0 gives zeros."""
+    """Return the highest cosine of each sentence vector with an instruction vector: 0 for a zero
+    vector, and for m = 0. Shapes (n, d) and (m, d) give (n,)."""
     left, right = unit_vectors(sentences), np.asarray(instructions, dtype=np.float64)
     if not right.size:
         return np.zeros(len(left))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from structrag.chunks.divisions import divide
-from structrag.chunks.fitter import Fitter
 from structrag.chunks.maker import ChunkMaker
-from structrag.chunks.units import Unit, units_of
+from structrag.chunks.units import Fitter, Unit, units_of
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.text.cutting import Cutter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structrag.chunks.given import GivenChunks
+from structrag.evaluation.searched import GivenChunks
 from structrag.records import Chunk, Document
 
 

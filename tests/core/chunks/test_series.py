@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structrag.chunks.series import (
+from structrag.chunks.runs import (
     changes,
     check_threshold,
     labels,

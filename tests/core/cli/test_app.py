@@ -37,6 +37,16 @@ def test_a_missing_extra_is_the_users_to_mend(
     assert code == 2 and "structrag[plot]" in err and not out
 
 
+def test_an_interruption_before_a_command_begins_is_quiet(
+    capsys: pytest.CaptureFixture[str], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("structrag.cli.require", interrupted)
+    assert run(capsys, "outline", manual) == (130, "", "")
+
+
 @pytest.mark.slow
 def test_the_package_runs_as_a_module(manual: Path) -> None:
     command = [sys.executable, "-m", "structrag", "outline", str(manual), "--json"]

@@ -10,7 +10,7 @@ from cli_running import MANUAL, run
 from fixture_cases import examples
 
 from structrag.cli.eval import _parts
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 from structrag.evaluation.labelled import Evaluation, MethodScores
 
 QUESTIONS = [

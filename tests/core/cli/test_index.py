@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import ingestion_makers as makers
@@ -154,3 +159,27 @@ def test_without_a_number_of_workers_there_is_one_a_core(
     code, _, err = run(capsys, "index", manuals, *arguments)
     assert (code, counts) == (0, [workers])
     assert err.startswith("3 documents added (") and f"kept in {store})" in err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="this system has no signals for groups")
+def test_an_interruption_is_quiet(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(5_000):
+        (files / f"{number}.md").write_text(f"# Pump {number}\n\nIt is cleaned.\n")
+    command = [sys.executable, "-m", "structrag", "index", str(files), "--workers", "2"]
+    process = subprocess.Popen(
+        [*command, "--store", str(tmp_path / "index")],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        start_new_session=True,
+    )
+    place = (
+        tmp_path / "index" / "evidence.json"
+    )  # which is written before workers start
+    while not place.exists():
+        time.sleep(0.02)
+    time.sleep(3)  # the workers import, or work
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate()[1] == b"" and process.returncode == 130

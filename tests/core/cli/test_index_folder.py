@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from cli_running import run
 from fixture_cases import examples
 
-from structrag.cli.index_folder import IndexFolder
+from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.models import LsaEmbedder
 
@@ -268,3 +271,146 @@ def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:
     (folder.parent / "other" / "evidence.json").mkdir()
     with pytest.raises(InvalidParameter, match="holds other files"):
         IndexFolder(folder.parent / "other")
+
+
+@pytest.fixture
+def reachable(folder: Path) -> Iterator[Path]:
+    """The folder where other users reach it, as pytest's own is hidden from them."""
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        yield folder.rename(Path(place, "files"))
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """A folder in which nobody may write. Root may always, and is an ordinary user meanwhile."""
+    places = [path for path in (folder, *folder.rglob("*")) if path.is_dir()]
+    for place in places:
+        place.chmod(0o555)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+        for place in places:
+            place.chmod(0o755)
+
+
+needs_users = pytest.mark.skipif(
+    not hasattr(os, "geteuid"), reason="this system has no users by number"
+)
+
+
+def contents_of(folder: Path) -> dict[Path, tuple[int, int, bytes]]:
+    """The files of a folder, each with its number, time and bytes."""
+    return {
+        path: (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+@pytest.mark.parametrize("paths", [True, False])
+def test_a_question_writes_nothing(
+    capsys: pytest.CaptureFixture[str], folder: Path, method: str, paths: bool
+) -> None:
+    place = folder.parent / "index"
+    (folder / "bad.md").write_bytes(b"\0\1\2")
+    IndexFolder(place, method).update([folder])
+    before = contents_of(folder.parent)
+    named = [folder] if paths else []
+    where = ("--store", place, "--method", method)
+    code, out, _ = run(capsys, "search", *named, *where, "-q", "rinse the filter")
+    assert code == 0 and "Rinse the filter" in out
+    assert contents_of(folder.parent) == before
+
+
+@needs_users
+@pytest.mark.filterwarnings("always:The index in")
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+def test_an_index_is_asked_where_nobody_may_write(
+    capsys: pytest.CaptureFixture[str], reachable: Path, method: str
+) -> None:
+    folder, place = reachable, reachable.parent / "index"
+    IndexFolder(place, method).update([folder])
+    where = ("--store", place, "--method", method, "-q")
+    # Nobody may read the standard library of some machines, so it is imported before.
+    assert run(capsys, "search", folder, *where, "filter")[0] == 0
+    with read_only(folder.parent):
+        code, out, err = run(capsys, "search", folder, *where, "rinse the filter")
+        assert code == 0 and out.startswith("1. Pump") and "saved" not in err
+        code, out, err = run(capsys, "search", *where, "rinse the filter")
+        assert code == 0 and out.startswith("1. Pump") and "saved" not in err
+    write(folder / "valve.md", "# Valve\n\nThe valve hisses.\n")
+    before = contents_of(place)
+    with read_only(folder.parent):
+        for _ in range(2):
+            code, out, err = run(capsys, "search", folder, *where, "valve hisses")
+            assert (
+                code == 0 and "The valve hisses." in out and "1 document added" in err
+            )
+            assert f"The index in {str(place)!r} could not be saved" in err
+        new = ("--store", folder.parent / "new", "--method", method, "-q")
+        code, out, err = run(capsys, "search", folder, *new, "valve hisses")
+        assert code == 0 and "The valve hisses." in out and "could not be saved" in err
+    assert contents_of(place) == before and not (folder.parent / "new").exists()
+    assert IndexFolder(place, method).update([folder]).added == 1
+
+
+@needs_users
+def test_what_could_not_be_saved_is_saved_later(reachable: Path) -> None:
+    folder, place = reachable, reachable.parent / "index"
+    kept = IndexFolder(place)
+    kept.update([folder])
+    write(folder / "valve.md", "# Valve\n\nThe valve hisses.\n")
+    with read_only(place), pytest.warns(UserWarning, match="could not be saved"):
+        assert kept.update([folder]).added == 1
+    assert len(IndexFolder(place).index.document_ids) == 2
+    assert kept.update([folder]).unchanged == 3
+    assert len(IndexFolder(place).index.document_ids) == 3
+    assert IndexFolder(place).update([folder]).unchanged == 3
+
+
+def test_an_index_of_which_nothing_is_left_holds_nothing(folder: Path) -> None:
+    place = folder.parent / "index"
+    IndexFolder(place).update([folder])
+    for file in folder.iterdir():
+        file.unlink()
+    with pytest.raises(InvalidDocument, match="There is no readable file"):
+        IndexFolder(place).update([folder])
+    assert IndexFolder(place).index.document_ids == []
+
+
+def test_files_that_are_named_no_more_are_not_looked_at(folder: Path) -> None:
+    place, other = folder.parent / "index", folder.parent / "other"
+    other.mkdir()
+    write(other / "valve.md", "# Valve\n\nThe valve hisses.\n")
+    kept = IndexFolder(place)
+    kept.update([folder])
+    write(folder / "tap.md", TAP + "It is red.\n")
+    (folder / "pump.md").unlink()
+    assert kept.update([other]) == Changes(added=1)
+    assert len(kept.index.document_ids) == 3
+    changes = kept.update()
+    assert changes == Changes(replaced=1, unchanged=1, removed=1)
+
+
+@pytest.mark.slow
+def test_what_several_fill_one_after_the_other_stays(folder: Path) -> None:
+    place, other = folder.parent / "index", folder.parent / "other"
+    other.mkdir()
+    write(other / "valve.md", "# Valve\n\nThe valve hisses.\n")
+    kept = IndexFolder(place)
+    kept.fill([folder], 1)
+    (folder / "tap.md").unlink()
+    (folder / "tap.md").symlink_to(other / "valve.md")
+    report = kept.fill([other, folder / "pump.md"], 1)
+    assert (report.added, report.unchanged, report.removed) == (1, 1, 0)
+    with pytest.warns(UserWarning, match="link to a file outside"):
+        assert kept.fill([folder], 1).removed == 1
+    names = [str(folder / "pump.md"), str(other / "valve.md")]
+    assert kept.index.document_ids == names and sorted(kept.memory.files) == names
+    assert kept.update([other]).unchanged == 1

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from fixture_cases import examples
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 from mcp import Client, StdioServerParameters
 
-from structrag.cli import mcp_server
+from structrag.cli import mcp_server, options
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.cli.mcp_server import Library, server_of
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.text.tokens import count_tokens
 
 PUMP = (
@@ -298,13 +299,13 @@ def test_a_document_is_read_once_until_it_changes(
     library = library_of(folder)
     library.refresh()
     names: list[str] = []
-    really = mcp_server.read_document
+    really = options.read_file
 
     def noted(path: Path, **how: Any) -> Any:
         names.append(path.name)
         return really(path, **how)
 
-    monkeypatch.setattr(mcp_server, "read_document", noted)
+    monkeypatch.setattr(options, "read_file", noted)
     for _ in range(2):
         library.read("pump.md", 1, 100)
     assert names == ["pump.md"]
@@ -321,3 +322,253 @@ def test_names_are_told_from_the_folder_that_all_have_in_common(folder: Path) ->
         "files/more/tap.md",
         "secret.md",
     ]
+
+
+SECRET = "# Secret\n\nNobody reads this.\n"
+WORDS = "filter tap secret nobody rotor"
+
+
+def everything(library: Library) -> str:
+    """All that a library says of its documents, errors left out."""
+    said = [f"{library.find(WORDS, 50, None)}"]
+    names = [entry["document"] for entry in library.contents()["entries"]]
+    for name in (*names, "pump.md", "more/tap.md", "../secret.md", "secret.md"):
+        for ask in (
+            lambda name=name: library.read(name, 0, 999),
+            lambda name=name: library.contents(name),
+        ):
+            try:
+                said.append(str(ask()))
+            except InvalidParameter as error:
+                assert "document must be the name of a document served here" in str(
+                    error
+                )
+    return "".join(said)
+
+
+def replace_file(folder: Path) -> None:
+    (folder / "more" / "tap.md").unlink()
+    (folder / "more" / "tap.md").symlink_to(folder.parent / "secret.md")
+
+
+def replace_folder(folder: Path) -> None:
+    (folder / "more").rename(folder.parent / "away")
+    (folder.parent / "other").mkdir()
+    (folder.parent / "other" / "tap.md").write_text(SECRET)
+    (folder / "more").symlink_to(folder.parent / "other")
+
+
+def replace_by_chain(folder: Path) -> None:
+    (folder / "more" / "tap.md").unlink()
+    (folder / "more" / "tap.md").symlink_to("link.txt")
+    (folder / "more" / "link.txt").symlink_to(
+        os.path.relpath(folder.parent / "secret.md", folder / "more")
+    )
+
+
+def replace_by_a_pipe(folder: Path) -> None:
+    (folder / "more" / "tap.md").unlink()
+    os.mkfifo(folder / "more" / "tap.md")
+
+
+def replace_by_a_folder(folder: Path) -> None:
+    (folder / "more" / "tap.md").unlink()
+    (folder / "more" / "tap.md").mkdir()
+
+
+def remove(folder: Path) -> None:
+    (folder / "more" / "tap.md").unlink()
+
+
+SWAPS = (
+    replace_file,
+    replace_folder,
+    replace_by_chain,
+    replace_by_a_pipe,
+    replace_by_a_folder,
+    remove,
+)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="this system has no pipes and links"
+)
+@pytest.mark.parametrize("fresh", [0.0, 2.0])
+@pytest.mark.parametrize("swap", SWAPS)
+@pytest.mark.filterwarnings("ignore:.*link to a file outside")
+def test_what_takes_the_place_of_a_file_is_not_served(
+    folder: Path,
+    swap: Callable[[Path], None],
+    fresh: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mcp_server, "FRESH", fresh)
+    library = library_of(folder)
+    assert "drips" in everything(library) and library.contents()["total"] == 2
+    library.read("more/tap.md", 0, 99)  # which is remembered
+    swap(folder)
+    for ask in (
+        lambda: library.read("more/tap.md", 0, 99),
+        lambda: library.contents("more/tap.md"),
+    ):
+        with pytest.raises(InvalidParameter, match="document must be the name of"):
+            ask()
+    assert [entry["document"] for entry in library.contents()["entries"]] == ["pump.md"]
+    said = everything(library)
+    assert "Nobody" not in said and "drips" not in said and "Rinse" in said
+    assert list(library.kept.index.document_ids) == [str(folder / "pump.md")]
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="this system has no pipes and links"
+)
+@pytest.mark.filterwarnings("ignore:.*link to a file outside")
+def test_a_search_looks_again_for_what_has_left(
+    folder: Path, swap: Callable[[Path], None]
+) -> None:
+    library = library_of(folder)
+    assert "drips" in str(library.find("tap drips", 1, None))
+    swap(folder)
+    (passage,) = library.find("tap drips filter", 1, None)
+    assert passage["document"] == "pump.md"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a permission")
+@pytest.mark.parametrize("fresh", [0.0, 2.0])
+@pytest.mark.parametrize("name", ["pump.md", "more"])
+def test_a_named_path_leads_where_it_led_at_first(
+    folder: Path, name: str, fresh: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_server, "FRESH", fresh)
+    other = folder.parent / "other"
+    other.mkdir()
+    for file in ("tap.md", "tax.md"):
+        (other / file).write_text(SECRET)
+    library = Library(IndexFolder(None), [folder / name, folder.parent / "secret.md"])
+    assert library.contents()["total"] == 2
+    (folder / name).rename(folder.parent / "away")
+    (folder / name).symlink_to(other if name == "more" else other / "tap.md")
+    with pytest.raises(InvalidParameter, match="document must be the name of"):
+        library.read("files/more/tap.md" if name == "more" else "files/pump.md", 0, 99)
+    assert [entry["document"] for entry in library.contents()["entries"]] == [
+        "secret.md"
+    ]
+    assert library.kept.index.document_ids == [str(folder.parent / "secret.md")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a permission")
+def test_links_that_were_there_are_served(folder: Path) -> None:
+    named, inside = folder.parent / "named.md", folder / "inside.md"
+    named.symlink_to(folder.parent / "secret.md")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "x.md").write_text("# X\n\nThe rotor hums.\n")
+    inside.symlink_to(folder / ".hidden" / "x.md")
+    library = library_of(folder, named)
+    assert "rotor hums" in library.read("files/inside.md", 0, 99)["text"]
+    assert "Nobody reads" in library.read("named.md", 0, 99)["text"]
+    (passage,) = library.find("rotor hums", 1, None)
+    assert passage["document"] == "files/inside.md"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a permission")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.filterwarnings("ignore:.*link to a file outside")
+def test_a_link_that_comes_while_a_file_is_read_gives_nothing(
+    folder: Path, when: str, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = library_of(folder)
+    if is_known:
+        library.refresh()
+    really = options.read_file
+
+    def swapped(path: Path, **how: Any) -> Any:
+        if path.name != "tap.md" or path.is_symlink():
+            return really(path, **how)
+        before = None if when == "before" else really(path, **how)
+        replace_file(folder)
+        return before or really(path, **how)
+
+    monkeypatch.setattr(options, "read_file", swapped)
+    with pytest.raises(InvalidParameter, match="document must be the name of"):
+        library.read("more/tap.md", 0, 99)
+    assert "Nobody" not in everything(library)
+
+
+def test_of_a_kept_index_only_what_is_named_now_is_served(folder: Path) -> None:
+    place, private = folder.parent / "index", folder.parent / "private"
+    private.mkdir()
+    (folder / ".hidden").mkdir()
+    for number in range(20):
+        text = f"# Secret {number}\n\nNobody reads the filter.\n"
+        (private / f"{number}.md").write_text(text)
+        (folder / ".hidden" / f"{number}.md").write_text(text)
+    (folder.parent / "files2").mkdir()
+    (folder.parent / "files2" / "pump.md").write_text(SECRET)
+    earlier = [
+        private,
+        folder / ".hidden",
+        folder.parent / "files2",
+        folder.parent / "secret.md",
+    ]
+    kept = IndexFolder(place)
+    kept.update(earlier)
+    for index in (IndexFolder(place), kept):
+        library = Library(index, [folder])
+        assert library.contents()["total"] == 2
+        assert "Nobody" not in everything(library)
+        for name in (
+            "../private/1.md",
+            str(private / "1.md"),
+            ".hidden/1.md",
+            "../files2/pump.md",
+        ):
+            with pytest.raises(InvalidParameter, match="document must be the name of"):
+                library.read(name, 0, 99)
+        for folders in ("../private/", str(private), ".hidden", "../files2"):
+            with pytest.raises(InvalidParameter, match="document must be the name of"):
+                library.contents(folders)
+        passages = library.find("filter", 3, None)
+        assert len(passages) == 3 and {one["document"] for one in passages} <= {
+            "pump.md",
+            "more/tap.md",
+        }
+        assert "Rinse" in str(library.find("nobody reads the filter", None, 60))
+    assert len(IndexFolder(place).index.document_ids) == 24
+
+
+@pytest.mark.parametrize("key", ["roots", "files"])
+def test_a_kept_index_of_somebody_else_names_no_files(folder: Path, key: str) -> None:
+    place, secret = folder.parent / "index", str(folder.parent / "secret.md")
+    IndexFolder(place).update([folder])
+    memory = json.loads((place / "evidence.json").read_text())
+    memory[key] = (
+        [secret]
+        if key == "roots"
+        else {**memory[key], secret: [1, 1, "auto", "layout"]}
+    )
+    (place / "evidence.json").write_text(json.dumps(memory))
+    library = Library(IndexFolder(place), [folder])
+    assert "Nobody" not in everything(library)
+    assert secret not in library.kept.index.document_ids
+
+
+@pytest.mark.parametrize("fresh", [0.0, 2.0])
+def test_a_folder_may_be_empty_for_a_while(
+    folder: Path, fresh: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_server, "FRESH", fresh)
+    library = library_of(folder, folder.parent / "secret.md")
+    library.refresh()
+    folder.rename(folder.parent / "away")
+    (folder.parent / "secret.md").unlink()
+    assert library.find("filter", 1, None) == []
+    assert library.contents()["total"] == 0
+    with pytest.raises(InvalidParameter, match="document must be the name of"):
+        library.read("files/pump.md", 0, 9)
+    (folder.parent / "away").rename(folder)
+    (folder.parent / "secret.md").write_text(SECRET)
+    assert "Rinse" in library.read("files/pump.md", 0, 99)["text"]
+    with pytest.raises(InvalidDocument, match="There is no file or folder"):
+        library_of(folder.parent / "none").refresh()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixture_cases import examples
 
-from structrag.cli.tables import (
+from structrag.cli.printing import (
     ReportPart,
     report_text,
 )

@@ -14,7 +14,6 @@ from structrag.evaluation import (
     recall_at_budget,
     span_recall,
     spans_at_budget,
-    texts_at_budget,
     tokens_taken,
 )
 
@@ -67,9 +66,6 @@ def test_cuts_fall_on_tokens_and_context_is_paid_first() -> None:
 
     def kept(size, budget):
         spans = spans_at_budget(chunk, budget, measure, sizes=[size], token_spans=words)
-        assert texts_at_budget([text], budget, sizes=[size], token_spans=words) == [
-            text[a:b] for _, a, b in spans
-        ]
         return [text[a:b] for _, a, b in spans]
 
     assert kept(4, 2) == ["one two"]
@@ -77,10 +73,6 @@ def test_cuts_fall_on_tokens_and_context_is_paid_first() -> None:
     assert kept(7, 5) == ["one two"]  # three tokens of context stand in front
     assert kept(7, 2) == [""]
     counter = lambda piece: len(words(piece))  # noqa: E731
-    assert texts_at_budget([text, "five six"], 5, sizes=counter, token_spans=words) == [
-        text,
-        "five",
-    ]
     assert spans_at_budget(chunk, 2, measure, sizes=counter) == [
         ("d", 0, 9)
     ]  # half of 18 characters

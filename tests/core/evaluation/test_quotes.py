@@ -6,7 +6,7 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.evaluation.quotes import QuoteFinder
+from structrag.evaluation.question_files import QuoteFinder
 from structrag.records import Document
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation.measure import Span
-from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
+from structrag.evaluation.selftest import title_key, withheld_chunks, withheld_spans
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Chunk

@@ -11,7 +11,7 @@ from fixture_cases import examples
 
 from structrag import read_file, read_text
 from structrag.errors import InvalidParameter
-from structrag.formatting.html import markdown_of_html
+from structrag.formatting.formatter import markdown_of_html
 from structrag.reading.markdown import markdown_headings
 from structrag.records import Block, Document
 

@@ -7,7 +7,7 @@ import re
 from fixture_cases import examples
 from window_making import W, around, core_of, small
 
-from structrag.formatting.joining import (
+from structrag.formatting.converting import (
     separator,
     with_closed_fences,
     without_overlap,

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from window_making import core_of, numbered, small
 
-from structrag.formatting.answers import bare
-from structrag.formatting.marks import between_marks, without_marks
+from structrag.formatting.answers import bare, between_marks, without_marks
 
 CORE = "The pump moves water.\n\nIt is cleaned once a year, and in the end it is oiled."
 

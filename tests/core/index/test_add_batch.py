@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +22,10 @@ from structrag import (
     MultiViewRetriever,
     read_text,
 )
-from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.add_batch import (
     AddReport,
-    IndexingOptions,
-    PreparedGroup,
-    checked_documents,
-    prepare_flow,
     split_windows,
 )
-from structrag.index.views import ViewSettings
-from structrag.model_calls.requests import Embed
-from structrag.model_calls.runner import Runner
-from structrag.records import Chunk
 
 BODIES = [
     " ".join(
@@ -51,9 +40,6 @@ TEXT = (
     f"# Intake\n\n{BODIES[0]}\n\n# Outlet\n\n{BODIES[1]}\n\n# Notes\n\nShort and with "
     "{braces} and {0}.\n"
 )
-
-
-GOOD = {"summary": "Pumps move water.", "keywords": ["pump", "valve"]}
 
 
 BAD: dict[str, Any] = {
@@ -142,42 +128,6 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     assert str(report).endswith(
         f"keywords {len(index)} ({reason}), summary {long} ({reason})"
     )
-
-
-def test_a_model_that_fails_now_and_then_is_asked_again_for_what_failed_only() -> None:
-    """With a cache, the next add repeats the failed calls and pays for no other."""
-    failing = True
-
-    def script(prompt: str) -> str:
-        if failing and "Outlet" in prompt:
-            raise TimeoutError
-        return json.dumps(GOOD) if "one JSON object" in prompt else '["note"]'
-
-    document = Document(TEXT, id="d", title="Manual", format="markdown")
-    model = ScriptedModel(script)
-    index = Index(embedder=HashEmbedder(), llm=model, cache=Cache(":memory:"))
-    assert index.add([document]).usage["fallbacks"]
-    first = len(model.prompts)
-    outlet = sum("Outlet" in prompt for prompt in model.prompts)
-    report = index.add([document])  # still failing
-    assert (report.replaced, report.unchanged) == (0, 1) and len(
-        model.prompts
-    ) == first + outlet
-    failing = False
-    report = index.add([document])
-    assert (
-        report.replaced == 1
-        and report.usage["fallbacks"] == {}
-        and len(model.prompts) == first + 2 * outlet
-    )
-    report = index.add([document])
-    assert report.unchanged == 1 and len(model.prompts) == first + 2 * outlet
-    assert {
-        index.store.reader().view_text(row, "keywords") for row in range(len(index))
-    } == {
-        "pump, valve",
-        "note",
-    }
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -381,30 +331,6 @@ def test_the_first_line_is_repeated_where_it_takes_half_the_room_at_most(
     assert len(split_windows(f"{fitting} more", embedder, overflow="windows")) == 2
 
 
-@pytest.mark.slow
-def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
-    filler = "The annual report lists the members of the board and their offices. " * 40
-    text = f"# Report\n\n{filler}\n\nThe axolotl regrows its legs after an injury.\n"
-    windows = split_windows(f"Report\n{text}", minilm, overflow="windows")
-    assert len(windows) > 1 and all(
-        minilm.count_tokens(window) <= 256 for window in windows
-    )
-    scores = {}
-    for preset in ("default", "paper"):
-        from structrag import ContentAwareSplitter
-
-        index = Index(
-            embedder=minilm,
-            views=("raw",),
-            preset=preset,
-            splitter=ContentAwareSplitter(max_tokens=None),
-        )
-        index.add([Document(text, id="d", format="markdown")])
-        (hit,) = index.search("Which animal grows new limbs?")
-        scores[preset] = hit.score
-    assert scores["default"] > scores["paper"] + 0.1
-
-
 def test_a_chunk_longer_than_the_encoder_reads_scores_as_its_best_window() -> None:
     embedder = HashEmbedder(dimensions=512, max_tokens=40)
     sentences = [
@@ -479,19 +405,6 @@ def test_a_function_with_a_limit_gets_windows_by_a_cautious_count() -> None:
     assert sorted(map(len, seen)) == [1, 150]  # equal windows are embedded once
 
 
-@pytest.mark.parametrize("documents", [None, 5, "text", [None], Document("x", id="x")])
-def test_what_is_no_list_of_documents_is_refused(documents: Any) -> None:
-    with pytest.raises(InvalidParameter, match="documents must be "):
-        checked_documents(documents)
-
-
-def test_only_what_is_there_is_updated() -> None:
-    documents = [Document("x", id="x"), Document("y", id="y")]
-    assert checked_documents(iter(documents), {"x", "y", "z"}) == documents
-    with pytest.raises(UnknownDocument, match="'y' is not in the index"):
-        checked_documents(documents, {"x"})
-
-
 # -- what is prepared, by itself
 
 
@@ -525,31 +438,6 @@ def test_vectors_of_a_splitter_stay_out_of_other_views() -> None:
         assert index.reader().views == tuple(views)
         for view in views:
             assert index.search("hums", view=view)
-
-
-def test_groups_are_of_a_size_and_tell_how_far_they_are() -> None:
-    told: list[tuple[str, int, int]] = []
-    index = Index(
-        embedder=HashEmbedder(),
-        views=["raw"],
-        progress=lambda what, done, total: told.append((what, done, total)),
-    )
-    # A group ends with the document that takes it to 256 thousands of characters.
-    documents = [
-        Document("word " * 25_400, id="a"),  # 127 thousand: 128 counted
-        Document("word " * 25_400, id="b"),
-        Document("short", id="c"),
-        # 255 thousand: 256 counted with what is begun.
-        Document("word " * 51_000, id="d"),
-    ]
-    sizes = [len(group) for group in index._adding(documents).groups(lambda *_: None)]
-    assert sizes == [2, 2]
-    sizes = [
-        len(group) for group in index._adding(documents[1:]).groups(lambda *_: None)
-    ]
-    assert sizes == [3]
-    index.add(documents)
-    assert [done for what, done, total in told if what == "documents"] == [0, 2, 4]
 
 
 @examples
@@ -613,114 +501,3 @@ def test_a_report_is_of_its_own_call_alone() -> None:
     assert fallbacks == [{"keywords": 2}, {"keywords": 1}, {}]
     assert report.usage["reasons"] == {} and index.usage.fallbacks == {"keywords": 3}
     assert "fell back" not in str(report)
-
-
-def test_a_store_is_asked_for_256_documents_at_once() -> None:
-    index = Index(embedder=HashEmbedder(), views=["raw"])
-    documents = [Document(f"Pump {i}.", id=f"d{i}") for i in range(300)]
-    index.add(documents[255:258])
-    asked: list[list[str]] = []
-    original = index.store.fingerprints
-
-    def fingerprints(ids: Sequence[str]) -> dict[str, str]:
-        asked.append(list(ids))
-        return original(ids)
-
-    index.store.fingerprints = fingerprints  # type: ignore[method-assign]
-    work = index._adding(documents)
-    groups = [[document.id for document, _ in group] for group in work.groups()]
-    assert [len(some) for some in asked] == [256, 44]
-    assert asked[0] + asked[1] == [document.id for document in documents]
-    # Short documents count one each; three are there already.
-    assert [len(group) for group in groups] == [256, 41]
-    assert work.unchanged == 3 and "d256" not in groups[0]
-
-
-def test_documents_that_must_be_there_are_updated_or_nothing_is() -> None:
-    index = Index(embedder=HashEmbedder(), views=["raw"])
-    index.add([Document("Pumps.", id="a")])
-    with pytest.raises(UnknownDocument, match="'b' is not in the index"):
-        index.update([Document("New.", id="a"), Document("Valves.", id="b")])
-    assert index.chunks()[0].text == "Pumps."
-    report = index.update([Document("New.", id="a")])
-    assert (report.added, report.replaced) == (0, 1)
-    assert index.add([Document("Valves.", id="b")]).added == 1
-
-
-def read_by(
-    splitter: Any, embedder: HashEmbedder | None, unchanged_ids: Sequence[str] = ()
-) -> PreparedGroup:
-    """Two documents prepared with a splitter, of which the store has some."""
-    how = IndexingOptions(
-        splitter,
-        ViewSettings(names=("raw",)),
-        embedder,
-        "windows",
-        None,
-    )
-    group = [(Document(f"It {verb}.", id=verb), "print") for verb in ("leaks", "hums")]
-    flow = prepare_flow(group, {"chunks": how}, lambda entries: set(unchanged_ids))
-    return Runner(embedder=embedder or HashEmbedder()).run(flow)
-
-
-def vectors_by(prepared: PreparedGroup) -> list[dict[str, list[list[float]]]]:
-    return [
-        {view: np.asarray(of.matrix).tolist() for view, of in entry.vectors.items()}
-        for entry in prepared.entries
-    ]
-
-
-class Whole:
-    """A splitter that has the text embedded, and makes one chunk of it."""
-
-    def __init__(self) -> None:
-        self.widths: list[int] = []
-
-    def split_flow(self, document: Document) -> Any:
-        (matrix,) = yield [Embed((document.text, "another text of a pump"))]
-        self.widths.append(matrix.shape[1])
-        return [self.chunk_of(document)]
-
-    def chunk_of(self, document: Document) -> Chunk:
-        name, text = document.id, document.text
-        return Chunk(f"{name}:0", name, f"{name}#0", 0, len(text), text)
-
-
-class Reusing(Whole):
-    """One that gives the chunk's vector too."""
-
-    reuse_vectors = True
-
-    def split_with_vectors_flow(self, document: Document) -> Any:
-        yield from ()
-        return [self.chunk_of(document)], [[3.0, 4.0]]
-
-
-def test_a_splitter_reads_with_the_indexs_vectors_or_its_own(
-    embedder: HashEmbedder,
-) -> None:
-    splitter = Whole()
-    prepared = read_by(splitter, embedder)
-    assert splitter.widths == [64, 64]
-    assert [list(of) for of in vectors_by(prepared)] == [["raw"], ["raw"]]
-    splitter.widths.clear()
-    assert vectors_by(read_by(splitter, None)) == [{}, {}]
-    assert len(splitter.widths) == 2 and 64 not in splitter.widths  # by LSA
-
-
-def test_vectors_that_a_splitter_gives_are_those_of_the_raw_view(
-    embedder: HashEmbedder,
-) -> None:
-    splitter = Reusing()
-    assert vectors_by(read_by(splitter, embedder)) == [{"raw": [[3.0, 4.0]]}] * 2
-    assert splitter.widths == [] and embedder.texts == []
-    splitter.reuse_vectors = False
-    assert vectors_by(read_by(splitter, embedder)) != [{"raw": [[3.0, 4.0]]}] * 2
-    assert len(splitter.widths) == 2
-
-
-def test_a_long_blank_text_is_one_window() -> None:
-    class Limited:
-        max_tokens = 2
-
-    assert split_windows(" " * 60, Limited(), overflow="windows") == [" " * 60]

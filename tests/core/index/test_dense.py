@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from fixture_cases import examples
@@ -11,16 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.errors import InvalidAnswer
-from structrag.index import dense
-from structrag.index.blocks import Column
 from structrag.index.dense import (
     DenseIndex,
-    VectorPart,
-    VectorTable,
-    check_owner,
     unit_vectors,
 )
-from structrag.index.ranking import RowMap
 
 
 def reference(
@@ -80,58 +72,6 @@ def test_equals_the_reference_everywhere(
         )
 
 
-def random_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray:
-    return (
-        np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
-    )
-
-
-def test_a_part_scores_as_the_whole() -> None:
-    matrix = random_vectors(3000, 48)
-    index = DenseIndex.from_vectors(matrix)
-    query = random_vectors(1, 48, seed=1)[0]
-    whole = dict(index.search(query, 3000))
-    assert all(
-        whole[row] == score for row, score in index.search(query, 10, slice(1234, 1300))
-    )
-    assert index.search(query, 7) == index.search(query, 3000)[:7]
-
-
-@given(
-    st.lists(st.integers(0, 8), min_size=1, max_size=5), st.integers(1, 12), st.data()
-)
-def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
-    sizes: list[int], n: int, data: st.DataObject
-) -> None:
-    total = sum(sizes)
-    alive = np.array(
-        data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), bool
-    )
-    # Segments may lie between each other.
-    order = data.draw(st.permutations(range(total)))
-    matrix = unit_vectors(random_vectors(max(total, 1), 4))[:total]
-    parts, places, first = [], {}, 0
-    for size in sizes:
-        rows = sorted(order[first : first + size])
-        live = [row for row in rows if alive[row]]
-        places.update({row: int(alive[:row].sum()) for row in live})
-        positions = np.array([places.get(row, -1) for row in rows], dtype=np.int64)
-        table = VectorTable(
-            Column(matrix[rows]), Column(np.arange(size, dtype=np.int32))
-        )
-        parts.append(VectorPart(table, RowMap(size, 0, positions)))
-        first += size
-    with patch.object(dense, "_SMALL", data.draw(st.sampled_from([0, 4, 256]))):
-        index = DenseIndex(parts)
-    fresh = DenseIndex.from_vectors(matrix[alive])
-    query = [1.0, 2.0, -1.0, 0.5]
-    assert index.search(query, n) == fresh.search(query, n)
-    mask = np.arange(alive.sum()) % 3 != 0
-    assert index.search(query, n, mask) == fresh.search(query, n, mask)
-    run = slice(1, max(1, int(alive.sum()) - 1))
-    assert index.search(query, n, run) == fresh.search(query, n, run)
-
-
 def test_an_empty_index_finds_nothing() -> None:
     index = DenseIndex.from_vectors(np.empty((0, 0)), n_rows=3)
     assert len(index) == 0
@@ -162,52 +102,9 @@ def test_unusable_vectors(matrix: object, sentence: str) -> None:
 
 
 @examples
-def test_bad_owners(owner: list[float], sentence: str) -> None:
-    with pytest.raises(InvalidAnswer, match=sentence):
-        check_owner(owner, 2, 3)
-
-
-@examples
 def test_a_query_of_another_shape(query: object) -> None:
     index = DenseIndex.from_vectors([[1.0, 2.0]])
     with pytest.raises(
         InvalidAnswer, match=r"query vector .* must have shape \(2,\).*Use the embedder"
     ):
         index.search(query, 1)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@examples
-def test_groups_score_as_their_best_vectors(
-    dtype: str, groups: list[int], scores: list[float]
-) -> None:
-    matrix = [[1, 0], [0, -1], [0, 1], [-1, 0], [0, -1], [0, -2], [6, 8], [-1, -1]]
-    owner = np.array([0, 1, 1, 1, 2, 2, 5, 5], dtype=np.int32)
-    table = VectorTable(Column(unit_vectors(matrix, dtype=dtype)), Column(owner))
-    query = np.array([0.6, 0.8], dtype=np.float32)
-    expected = pytest.approx(scores, abs=1e-3)
-    assert table.near(query, np.array(groups)).tolist() == expected
-    assert table.exact(query, np.array(groups)).tolist() == expected
-
-
-def test_few_of_many_groups_score_as_all_do() -> None:
-    matrix = random_vectors(700, 8)
-    table = VectorTable(
-        Column(unit_vectors(matrix)), Column((np.arange(700) // 2).astype(np.int32))
-    )
-    query = unit_vectors(random_vectors(1, 8, seed=1))[0]
-    exact = table.exact(query, np.arange(350))
-    near = table.near(query, np.arange(350))
-    assert near.tolist() == pytest.approx(exact.tolist(), abs=1e-6)
-    for groups in ([3, 349], [0, 100, 200], list(range(40, 330, 3)), [349]):
-        of_few = table.exact(query, np.array(groups))
-        assert of_few.tolist() == exact[groups].tolist()
-        near = table.near(query, np.array(groups))
-        assert near.tolist() == pytest.approx(of_few.tolist(), abs=1e-6)
-
-
-def test_an_index_without_vectors_takes_one_vector_of_any_length() -> None:
-    nothing = DenseIndex([], view="raw")
-    assert nothing.dimension == 0 and nothing.search([1.0, 2.0, 3.0], 5) == []
-    with pytest.raises(InvalidAnswer, match=r"index of view 'raw' must .* \(1, 2\)"):
-        nothing.search([[1.0, 2.0]], 5)

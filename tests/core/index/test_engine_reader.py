@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,18 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, entry
 
-from structrag.errors import InvalidAnswer, InvalidParameter, UnknownDocument
-from structrag.index.engine_reader import EngineReader
-from structrag.index.engine_rows import (
-    CHUNK,
-    EngineFilter,
-    engine_rows,
-    prepare_for,
-    read_head,
-    row_of_id,
-)
-from structrag.index.engine_store import EngineStore
-from structrag.index.entries import DocumentRow, Entry
+from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.index.engine import EngineStore
 from structrag.index.store import Store
 
 WORDS = [
@@ -53,161 +41,6 @@ METAS: list[dict[str, Any]] = [
     {"year": 2020, "lang": "it's"},
     {},
 ]
-
-
-class Listed(EngineReader):
-    """Documents in a list, with the keys 0, 1 ...; it notes what it is asked for."""
-
-    changes = 1
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        settings = Store(VIEWS).settings
-        super().__init__("a list", settings)
-        self.asked: list[int] = []
-        self.matching: list[tuple[int, float]] = []
-        self.rows = [
-            engine_rows(prepare_for(of, settings), key, settings)
-            for key, of in enumerate(entries)
-        ]
-
-    def __len__(self) -> int:
-        return len(self._lines())
-
-    @property
-    def document_ids(self) -> list[str]:
-        return [head.record["id"] for head in self._heads()]
-
-    next_key: int = 0
-
-    def _of_document(self, doc_id: str) -> str:
-        return self._of_documents([doc_id])
-
-    def _of_documents(self, doc_ids: Sequence[str]) -> str:
-        return json.dumps(list(doc_ids))
-
-    def _heads(self, *conditions: str) -> list[DocumentRow]:
-        heads = [read_head(rows[0].id, rows[0].record or b"") for rows in self.rows]
-        for condition in conditions:
-            self.asked.append(len(json.loads(condition)))
-            names = json.loads(condition)
-            heads = [head for head in heads if head.record["id"] in names]
-        return heads
-
-    def _n_chunks_of(self, doc_id: str) -> int:
-        return len(self._lines(self._of_document(doc_id)))
-
-    def _lines(self, *conditions: str) -> dict[int, bytes]:
-        names = json.loads(conditions[0]) if conditions else self.document_ids
-        keys = [self.document_ids.index(name) for name in names if name in self.names]
-        # The last comes first: nobody says in which order an engine answers.
-        rows = [row for key in keys for row in reversed(self.rows[key])]
-        return {
-            row_of_id(row.id): row.record or b"" for row in rows if row.kind == CHUNK
-        }
-
-    @property
-    def names(self) -> set[str]:
-        return set(self.document_ids)
-
-    def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
-        self.asked.append(len(rows))
-        return {row: line for row, line in self._lines().items() if row in rows}
-
-    def row_of(self, chunk_id: str) -> int | None:
-        raise NotImplementedError
-
-    def _has_tag(self, tag: str) -> bool:
-        return any(tag in rows[0].tags for rows in self.rows)
-
-    def _rows_of(self, selection: Any) -> np.ndarray:
-        return np.array(sorted(self._lines()))
-
-    def _width(self, view: str) -> int | None:
-        return 2 if view == "raw" else None
-
-    def _nearest(
-        self, view: str, query: np.ndarray, n: int, chosen: EngineFilter | None
-    ) -> list[tuple[int, float]]:
-        self.asked.append(n)
-        windows = [
-            (row_of_id(row.id), float(row.vectors[view] @ query))
-            for rows in self.rows
-            for row in rows
-            if view in row.vectors
-        ]
-        return sorted(windows, key=lambda window: -window[1])[:n]
-
-    def _matching(
-        self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None
-    ) -> list[tuple[int, float]]:
-        self.asked.append(n)
-        return self.matching
-
-
-def bare(name: str, *texts: str, **fields: Any) -> Entry:
-    """A document without vectors."""
-    return replace(entry(name, list(texts)), **{"vectors": {}, **fields})
-
-
-def row(key: int, number: int) -> int:
-    """The row of a document's chunk, numbered from 0."""
-    return key * 2**20 + number + 1
-
-
-THREE = [bare("a", "fig"), bare("b", "plum", "pear"), bare("c", "apple")]
-
-
-def test_rows_of_documents_and_their_chunks() -> None:
-    reader = Listed(THREE)
-    assert [reader.key(name) for name in "abc"] == [0, 1, 2]
-    assert list(reader.rows_of("b")) == [row(1, 0), row(1, 1)]
-    assert reader.row_numbers.tolist() == [row(0, 0), row(1, 0), row(1, 1), row(2, 0)]
-    assert [chunk.text for chunk in reader.chunks()] == ["fig", "plum", "pear", "apple"]
-    assert [chunk.text for chunk in reader.chunks("b")] == ["plum", "pear"]
-    for ask in (reader.key, reader.rows_of, reader.chunks, reader.lines_of):
-        with pytest.raises(UnknownDocument, match="in the index; got 'z'"):
-            ask("z")
-
-
-def test_chunks_come_in_the_order_they_are_asked_for() -> None:
-    reader = Listed(THREE)
-    rows = [row(2, 0), row(0, 0)]
-    assert [chunk.text for chunk in reader.chunks_at(rows)] == ["apple", "fig"]
-    assert reader.view_texts_at([row(1, 1), row(1, 0)], "keywords") == [None, "plum"]
-    assert reader.chunk(row(1, 1)).text == "pear"
-    assert reader.asked == [2, 2, 1]
-    assert reader.chunks_at([]) == reader.view_texts_at([], "raw") == []
-    assert reader.asked == [2, 2, 1]
-    with pytest.raises(InvalidParameter, match=f"got {row(0, 1)}"):
-        reader.chunks_at([row(0, 0), row(0, 1), row(9, 9)])
-
-
-def test_documents_are_read_with_their_chunks_128_at_a_time() -> None:
-    reader = Listed([bare(f"d{i}", f"t{i}", "more") for i in range(130)])
-    names = ["unknown", *reversed(reader.document_ids)]
-    read = list(reader.with_chunks(names))
-    assert [document.id for document, _ in read] == names[1:]
-    assert [chunk.text for chunk in read[1][1]] == ["t128", "more"]
-    assert reader.asked == [128, 3]
-
-
-def test_documents_that_a_model_failed_on_have_no_fingerprint() -> None:
-    reader = Listed([bare("a", "fig", degraded=2), bare("b", "plum", degraded=0)])
-    assert reader.fingerprints() == {"a": None, "b": "print of b"}
-    assert reader.head("b") is not None and reader.asked == []  # they are known now
-
-
-def test_keys_of_a_condition_are_those_of_some_document() -> None:
-    with_year = bare("a", "fig", document=replace(THREE[0].document, meta={"year": 1}))
-    reader = Listed([with_year, THREE[1]])
-    chosen = reader.select({"year": 2, "doc_id": "unknown"})
-    assert chosen == EngineFilter(('"unknown"',), (('["year", 2]',),))
-    assert reader.select(chosen) is chosen
-    with pytest.raises(InvalidParameter, match=r": 'doc_id', 'year'; got 'day'\."):
-        reader.select({"year": 1, "day": 1})
-    # Where there is no document, no key is wrong.
-    assert Listed([]).select({"day": 1}) == EngineFilter(None, (('["day", 1]',),))
-    assert reader.among(np.array([3, 5])) == EngineFilter(rows=(3, 5))
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -6,8 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,6 @@ from engine_making import ENGINES, address_in, opened
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from store_making import VIEWS, entry, small_store
 
 from structrag import (
@@ -36,119 +34,12 @@ from structrag.errors import (
     InvalidParameter,
     NoIndex,
     UnknownArgument,
-    UnknownDocument,
 )
-from structrag.index.engine_rows import EngineRow, read_head
-from structrag.index.engine_store import EngineStore, tenant_of
-from structrag.index.entries import DocumentRow, parse_row
+from structrag.index.engine import tenant_of
 from structrag.index.opening import open_store
 from structrag.index.store import Store
 
 WORDS = ["apple", "banana", "cherry", "plum"]
-
-
-class Listed(EngineStore):
-    """Documents in a list; it notes what it is given, and is its own reader."""
-
-    scheme = "listed"
-    changes = 0
-
-    next_key = 0
-
-    def __init__(self) -> None:
-        super().__init__("corpus", Store(VIEWS).settings, {})
-        self.put_at_once: list[list[str]] = []
-        self.there: dict[str, DocumentRow] = {}
-        self.lines: dict[str, list[bytes]] = {}
-
-    def reader(self) -> Any:
-        return self
-
-    def heads(self, doc_ids: Sequence[str]) -> dict[str, DocumentRow]:
-        return {
-            doc_id: self.there[doc_id] for doc_id in doc_ids if doc_id in self.there
-        }
-
-    def head(self, doc_id: str) -> DocumentRow | None:
-        return self.there.get(doc_id)
-
-    def lines_of(self, doc_id: str) -> list[bytes]:
-        return self.lines[doc_id]
-
-    def _writing(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def _write(
-        self,
-        reader: Any,
-        documents: Sequence[Sequence[EngineRow]],
-        replaced: Mapping[str, DocumentRow],
-    ) -> None:
-        self.put_at_once.append([])
-        for rows in documents:
-            head = read_head(rows[0].id, rows[0].record or b"")
-            doc_id = head.record["id"]
-            self.put_at_once[-1].append(doc_id)
-            self.there[doc_id] = head
-            self.lines[doc_id] = [row.record or b"" for row in rows[1:]]
-
-    def _remove(self, reader: Any, head: DocumentRow) -> None:
-        del self.there[head.record["id"]]
-
-    def _read_shared(self) -> dict[str, NDArray[Any]]:
-        return {}
-
-    def _write_shared(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
-
-    def _write_settings(self) -> None: ...
-
-    def _catch_up(self) -> None: ...
-
-
-def test_of_two_documents_with_one_id_the_last_is_put_and_none_asks_nothing() -> None:
-    store = Listed()
-    store.put_all([])
-    store.put_all([entry("a", ["fig"]), entry("b", ["plum"]), entry("a", ["pear"])])
-    store.put(entry("c", ["fig"]))
-    assert store.put_at_once == [["a", "b"], ["c"]]
-    assert parse_row(store.lines["a"][0]).chunk.text == "pear"
-    with pytest.raises(InvalidParameter, match="one item per chunk"):
-        odd = replace(entry("e", ["fig"]), blobs={"facts": ()})
-        store.put_all([entry("d", []), odd])
-    assert "d" not in store
-
-
-def test_an_engine_holds_a_document_as_it_was_put_and_no_other() -> None:
-    store = Listed()
-    whole = replace(entry("a", ["fig", "plum"]), degraded=0)
-    store.put_all([whole, entry("b", ["pear"])])
-    assert "a" in store and "z" not in store and 3 not in store
-    assert store.known(["z", "b", "a"]) == {"a", "b"}
-    assert store.fingerprints(["a", "b", "z"]) == {"a": "print of a"}
-    assert store.document("b").title == "B"
-    with pytest.raises(UnknownDocument, match="got 'z'"):
-        store.document("z")
-    assert store.unchanged_ids([whole, entry("b", ["pear"]), entry("z", ["fig"])]) == {
-        "a",
-        "b",
-    }
-    assert store.delete("b") and not store.delete("b") and "b" not in store
-    for other in (
-        replace(whole, fingerprint="another"),
-        replace(whole, degraded=1),
-        replace(entry("a", ["fig", "pear"]), degraded=0),
-        replace(entry("a", ["fig"]), degraded=0),
-    ):
-        assert store.unchanged_ids([other]) == set()
-
-
-def test_a_store_is_saved_where_it_is() -> None:
-    store = Listed()
-    assert store.uri == "listed:corpus"
-    store.save("listed:corpus")
-    store.save(Path("corpus"))
-    with pytest.raises(InvalidParameter, match=r"path must be 'listed:corpus'.*'copy'"):
-        store.save("copy")
 
 
 @pytest.mark.parametrize(
@@ -281,6 +172,8 @@ def test_a_group_is_refused_whole(address: str) -> None:
     assert store.document_ids == ["a"]
     store.put_all([])
     assert store.document_ids == ["a"]
+    store.put_all([entry("b", ["plum"]), entry("b", ["pear"])])  # the last counts
+    assert [chunk.text for chunk in store.chunks("b")] == ["pear"]
 
 
 def test_the_configuration_is_saved_in_place(address: str, tmp_path: Path) -> None:

@@ -18,11 +18,6 @@ from structrag import (
     read_text,
 )
 from structrag.errors import InvalidParameter
-from structrag.index.estimating import (
-    _stage_of,
-    _stand_in,
-)
-from structrag.model_calls.requests import Ask, Choose, Failed
 from structrag.model_calls.usage import Usage
 
 NOUNS = ("engine", "crane", "bridge", "valve", "pump", "filter", "tank", "rotor")
@@ -148,21 +143,3 @@ def test_it_reads_as_one_line() -> None:
         shown.startswith("2 documents to add or replace, 0 unchanged; ")
         and "0 language-model calls" in shown
     )
-
-
-def test_requests_stand_in_stages_and_answers_by_who_asks() -> None:
-    requests: list[Any] = [
-        Choose("x", ("a", "b"), component="views.choice"),
-        Ask("x", component="views.merged"),
-        Ask("x", component="idms.rating"),
-        Ask("x"),
-    ]
-    assert [_stage_of(request) for request in requests] == [
-        "split",
-        "views",
-        "split",
-        "split",
-    ]
-    choice, view, rating, other = (_stand_in(request, 7) for request in requests)
-    assert choice == 0.0 and isinstance(view, Failed) and rating == "5"
-    assert other.endswith(" 7")

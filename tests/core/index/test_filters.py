@@ -10,7 +10,7 @@ from engine_making import ENGINES, address_in
 
 from structrag import FunctionEmbedder, Index, read_text
 from structrag.errors import InvalidParameter
-from structrag.index.filters import Filter, Filters
+from structrag.index.selection import Filter, Filters
 
 META: dict[str, dict[str, Any]] = {
     "a": {"fruit": "apple", "year": 2019, "tags": ["x", "y"], "price": 1.5},

@@ -17,13 +17,9 @@ from structrag import (
     Cache,
     Chunk,
     ContentAwareSplitter,
-    D3Index,
-    D3Retriever,
     Document,
-    FixedSplitter,
     Index,
     MultiViewRetriever,
-    PICSplitter,
     read_text,
 )
 from structrag.errors import (
@@ -200,9 +196,6 @@ def test_a_blank_document_is_in_the_index_without_chunks(
     )
 
 
-# -- fingerprints
-
-
 # -- models that fail
 
 
@@ -272,9 +265,6 @@ def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) 
     index.search("pump")
     MultiViewRetriever(index).search("pump")
     assert told == []
-
-
-# -- LSA
 
 
 # -- async
@@ -463,10 +453,6 @@ HTML = (
 PAGE = read_text(HTML, id="page", format="html")
 
 
-def visible(markup: str) -> str:
-    return " ".join(read_text(f"<div>{markup}</div>", format="html").text.split())
-
-
 def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
     index = Index(embedder=HashEmbedder())
     index.add([PAGE])
@@ -491,22 +477,6 @@ def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
             pumps.chunk.extras["source_start"] : pumps.chunk.extras["source_end"]
         ]
         assert shown.startswith("Pumps</h1>") and shown.endswith("oil.")
-
-
-def test_every_splitter_and_d3(tmp_path: Path) -> None:
-    for splitter in (FixedSplitter(8), PICSplitter()):
-        index = Index(embedder=HashEmbedder(), splitter=splitter, views="raw")
-        index.add([PAGE])
-        assert all(
-            {"source_start", "source_end"} <= set(chunk.extras)
-            for chunk in index.chunks()
-        )
-    index = D3Index(embedder=HashEmbedder())
-    index.add([PAGE])
-    hits = D3Retriever(index, max_tokens=None).search("How often is the filter rinsed?")
-    for hit in hits:
-        markup = HTML[hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]]
-        assert visible(markup) == " ".join(hit.chunk.text.split())
 
 
 def test_text_without_markup_has_none() -> None:
@@ -642,38 +612,6 @@ def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> Non
 # -- what is set, and what follows
 
 
-@examples
-def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
-    index = Index(preset=preset)
-    views = index.view_settings
-    assert views.with_context is views.merged is not is_paper
-    assert views.invented_keywords is views.whole_summaries is is_paper
-    assert not views.use_llm
-    assert index.overflow == ("truncate" if is_paper else "windows")
-    assert index.config()["lexical"] == ("okapi" if is_paper else "lucene")
-    splitter = index.splitter
-    assert isinstance(splitter, ContentAwareSplitter)
-    assert (splitter.max_tokens is None, splitter.context) == (is_paper, not is_paper)
-    # What is said has the last word.
-    for lexical, invented in (("lucene", False), ("okapi", True)):
-        index = Index(preset=preset, lexical=lexical, invented_keywords=invented)
-        assert index.config()["lexical"] == lexical
-        assert index.view_settings.invented_keywords is invented
-
-
-def test_the_language_is_that_of_the_splitter_the_views_and_the_terms() -> None:
-    index = Index(language="german", stems=True, llm=ScriptedModel(KEYWORDS))
-    assert index.splitter == ContentAwareSplitter(language="german")
-    assert index.view_settings.language == "german" and index.view_settings.use_llm
-    config = index.config()
-    assert (config["language"], config["stems"], config["llm"]) == (
-        "german",
-        True,
-        "scripted",
-    )
-    assert Index().config()["stems"] is False and Index().config()["llm"] is None
-
-
 async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) -> None:
     index = Index(embedder=embedder, views=["raw"])
     index.add([Document(f"Pump {i}.", id=f"d{i}") for i in range(7)])
@@ -683,30 +621,6 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
     first = hits[0]
     assert first.routes == {"dense:raw": 1} and first.scores == first.parts
     assert first.parts == {"dense:raw": first.score}
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({}, "embedder must be a model when an engine keeps the documents; got 'LSA"),
-        (
-            {
-                "embedder": HashEmbedder(),
-                "dense_store": HostStore(wants_vectors=False),
-            },
-            "dense_store must be None when an engine keeps",
-        ),
-        (
-            {"embedder": HashEmbedder(), "preset": "paper"},
-            "lexical must be 'lucene' when an engine counts the terms; got 'okapi'",
-        ),
-    ],
-)
-def test_what_an_engine_cannot_do_is_refused_before_it_is_opened(
-    options: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=sentence):
-        Index(store="lancedb:nowhere", **options)
 
 
 def test_an_index_with_an_address_is_saved_with_each_change(tmp_path: Path) -> None:
@@ -759,17 +673,3 @@ def test_the_warning_of_a_nameless_setting_is_of_the_line_that_saves(
     with pytest.warns(UserWarning, match="without a name") as caught:
         index.save(tmp_path / "index")
     assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_an_index_is_loaded_from_its_path_alone(
-    tmp_path: Path, embedder: HashEmbedder
-) -> None:
-    Index(embedder=embedder, views=["raw"]).save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="store cannot be passed to load"):
-        Index.load(tmp_path / "index", embedder=embedder, store="elsewhere")
-    loaded = Index.load(
-        tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None
-    )
-    assert loaded.views == ("raw",) and loaded.own_store is loaded.store
-    with pytest.raises(InvalidParameter, match=r"dtype of the index at .* 'float32'"):
-        Index.load(tmp_path / "index", embedder=embedder, dtype="float16")

@@ -38,11 +38,10 @@ from structrag.errors import (
     NoIndex,
     SaveFailed,
 )
-from structrag.index import lance, lance_reader, lance_tables, storage
+from structrag.index import lance, lance_reader, storage
 from structrag.index.entries import Vectors
-from structrag.index.lance import LanceStore
-from structrag.index.lance_reader import LanceReader
-from structrag.index.lance_tables import CHUNKS, SETTINGS, coverage, has_bits
+from structrag.index.lance import CHUNKS, FORMAT, SETTINGS, LanceStore, coverage
+from structrag.index.lance_reader import LanceReader, has_bits
 from structrag.index.store import Store
 
 lancedb = pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
@@ -54,31 +53,6 @@ def store_at(place: Path, **options: Any) -> LanceStore:
     return LanceStore.open(
         str(place), Store(VIEWS, **options).settings, {"made": "here"}
     )
-
-
-def test_a_replaced_document_keeps_its_place_and_leaves_nothing(tmp_path: Path) -> None:
-    store = store_at(tmp_path)
-    store.put_all(
-        [entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])]
-    )
-    before = store.reader()
-    store.put(entry("a", ["cherry"]))
-    assert store.document_ids == ["a", "b"] and [c.text for c in store.chunks()] == [
-        "cherry",
-        "pear",
-    ]
-    assert lancedb.connect(tmp_path).open_table(CHUNKS).count_rows() == 4
-    # A reader keeps what it has opened.
-    assert [chunk.text for chunk in before.chunks("a")] == ["apple", "fig", "plum"]
-    assert store.delete("a") and not store.delete("a") and store.document_ids == ["b"]
-
-
-def test_half_precision_is_kept(tmp_path: Path) -> None:
-    store = store_at(tmp_path, dtype="float16")
-    store.put(entry("a", ["apple", "fig"]))
-    rows = store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)
-    assert len(rows) == 2
-    assert "halffloat" in str(lancedb.connect(tmp_path).open_table(CHUNKS).schema)
 
 
 def test_a_large_table_is_joined_and_its_vectors_are_indexed(
@@ -111,29 +85,11 @@ def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     assert coverage(store._table, "vector_raw") == (703, 0)
 
 
-def test_vectors_are_indexed_without_writing_the_rows_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lance, "INDEXED_ROWS", 20)
-    store = store_at(tmp_path)
-    parts, indexed = [], []
-    for number in range(5):
-        store.put(entry(str(number), [f"fig{number}-{i}" for i in range(9)]))
-        store.save(tmp_path)
-        if store._joining is not None:
-            store._joining.join()
-        parts.append(store._table.stats()["fragment_stats"]["num_fragments"])
-        indexed.append(coverage(store._table, "vector_raw")[0])
-    # At first parts stay as they are; later those that are new are joined.
-    assert (parts, indexed) == ([1, 2, 3, 2, 3], [0, 20, 20, 40, 40])
-    assert len(store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)) == 45
-
-
 def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lance, "INDEXED_ROWS", 100)
-    for module in (lance_tables, lance_reader):
+    for module in (lance, lance_reader):
         monkeypatch.setattr(module, "EXACT_ROWS", 50)
         monkeypatch.setattr(module, "LIST_ROWS", 10)
     vectors = np.random.default_rng(0).standard_normal((400, 16))
@@ -159,7 +115,7 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     assert nearest(40) == right
     # Smaller again, it has an index of vectors, and all its lists are searched.
     store.exact = False
-    for module in (lance_tables, lance_reader):
+    for module in (lance, lance_reader):
         monkeypatch.setattr(module, "EXACT_ROWS", 500)
     assert has_bits(store._table, "vector_raw")
     store.optimize()
@@ -185,6 +141,8 @@ def test_a_place_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None:
+    # Stores that were made before must go on being read.
+    assert FORMAT == "structrag-lancedb"
     store_at(tmp_path)
     with pytest.raises(InvalidParameter, match="must match the store at"):
         LanceStore.open(str(tmp_path), Store(["raw"]).settings)
@@ -306,22 +264,6 @@ def test_a_package_that_is_missing_is_named(
     monkeypatch.setitem(sys.modules, "lancedb", None)
     with pytest.raises(MissingExtra, match=r"pip install 'structrag\[lancedb\]'"):
         store_at(tmp_path)
-
-
-# -- an index over it
-
-
-def test_a_folder_is_kept_as_documents_come(
-    tmp_path: Path, embedder: HashEmbedder
-) -> None:
-    index = Index(embedder=embedder, store=tmp_path / "corpus")
-    index.add([read_text("A pump.", id="a"), read_text("A valve.", id="b")])
-    assert Index.load(tmp_path / "corpus", embedder=embedder).document_ids == ["a", "b"]
-    again = Index(embedder=embedder, store=str(tmp_path / "corpus"))
-    again.delete("a")
-    assert Index.load(tmp_path / "corpus", embedder=embedder).document_ids == ["b"]
-    with pytest.raises(InvalidParameter, match="embedder must be the one"):
-        Index(embedder=HashEmbedder(name="other"), store=tmp_path / "corpus")
 
 
 # -- several processes
@@ -582,6 +524,3 @@ def test_an_ingestion_into_a_bucket_is_gone_on_with(
     assert (report.added, report.unchanged) == (1, 5)
     opened = Index.load(address, embedder=ingestion_makers.index().embedder)
     assert len(opened.document_ids) == 6
-
-
-# -- when indexes are made and parts joined, over a table that says how it is

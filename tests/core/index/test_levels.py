@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ import pytest
 from doubles import HashEmbedder
 from fixture_cases import examples
 from index_making import search_beside_changes
-from store_making import entry, small_store
+from store_making import small_store
 
 from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
 from structrag.errors import IndexDamaged, InvalidParameter
-from structrag.index.levels import SearchedLevel, query_vectors
+from structrag.index.levels import query_vectors
 from structrag.index.store import Store
 from structrag.model_calls.runner import Runner
 from structrag.models import LsaEmbedder
@@ -121,67 +120,6 @@ def test_an_altered_fit_is_noticed(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(IndexDamaged):
         Index.load(tmp_path / "index")
-
-
-class Counted:
-    """An embedder that is fitted: a text's vector says how long it is among all."""
-
-    name = "counted"
-
-    def __init__(self) -> None:
-        self.fits: list[list[str]] = []
-
-    def fit(self, texts: list[str]) -> Fitted:
-        self.fits.append(texts)
-        return Fitted(sum(map(len, texts)))
-
-    def restored(self, arrays: dict[str, np.ndarray]) -> Fitted | None:
-        total = int(arrays["total"][0])
-        return Fitted(total) if total else None
-
-
-class Fitted:
-    def __init__(self, total: int) -> None:
-        self.total = total
-
-    def embed(self, texts: list[str]) -> np.ndarray:
-        lengths = [[len(text), self.total - len(text)] for text in texts]
-        return np.array(lengths, dtype=float).reshape(-1, 2)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"total": np.array([self.total])}
-
-
-def test_a_fit_is_kept_with_its_vectors_until_documents_change() -> None:
-    store, embedder = Store(("raw", "keywords", "summary")), Counted()
-    plain = entry("a", ["fig tree"])
-    texts = {"raw": ("fig tree",), "keywords": ("fig",), "summary": (None,)}
-    store.put(replace(plain, views=texts, vectors={}))
-    level = SearchedLevel(store, embedder)
-    level.keep_fit()
-    assert store.fitted == {}  # nothing was searched yet
-    reader = level.reader()
-    level.keep_fit()
-    assert store.fitted.keys() == {
-        "chunks: total",
-        "chunks: vectors raw",
-        "chunks: owner raw",
-        "chunks: vectors keywords",
-        "chunks: owner keywords",
-    }
-    other = SearchedLevel(store, embedder)
-    restored = other.reader()
-    assert (
-        len(embedder.fits) == 1
-        and restored.fitted_embedder.total == reader.fitted_embedder.total == 11
-    )
-    for view in store.reader().views:
-        assert restored.search_dense(view, [1, 2], 9) == reader.search_dense(
-            view, [1, 2], 9
-        )
-    store.put(replace(plain, views=texts, vectors={}))
-    assert store.fitted == {} and len(other.reader()) == 1
-    assert len(embedder.fits) == 2
 
 
 class Zeros(HashEmbedder):

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 from collections import Counter
 from collections.abc import Sequence
 from math import log
 
 import numpy as np
 import pytest
-import regex
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
 
 from structrag import Document, Index
-from structrag.errors import InvalidParameter
 from structrag.index.lexical import (
     ABSENT,
-    Bm25,
-    LengthNorm,
     LexicalIndex,
-    LexicalPart,
-    Term,
-    add_terms,
-    count_terms,
-    join_rows,
-    to_postings,
-    to_rows,
 )
-from structrag.index.ranking import RowMap
 from structrag.text.terms import (
     Tokenizer,
 )
@@ -62,7 +48,7 @@ def test_okapi_equals_rank_bm25_with_its_negative_idf(
 ) -> None:
     rank_bm25 = pytest.importorskip("rank_bm25")
     tokens = [PLAIN(text) for text in texts]
-    scores = LexicalIndex.from_texts(texts, bm25=Bm25("okapi"), tokenizer=PLAIN).scores(
+    scores = LexicalIndex.from_texts(texts, method="okapi", tokenizer=PLAIN).scores(
         " ".join(query)
     )
     if not any(tokens):
@@ -112,7 +98,7 @@ def test_a_search_within_rows_filters_the_full_one(
     texts: list[str], query: str, data: st.DataObject
 ) -> None:
     for method in ("lucene", "okapi"):
-        index = LexicalIndex.from_texts(texts, bm25=Bm25(method), tokenizer=PLAIN)
+        index = LexicalIndex.from_texts(texts, method=method, tokenizer=PLAIN)
         everything = index.search(query, len(texts))
         start = data.draw(st.integers(0, len(texts)))
         stop = data.draw(st.integers(start, len(texts)))
@@ -132,78 +118,6 @@ def test_a_search_within_rows_filters_the_full_one(
             assert [score for _, score in found] == pytest.approx(
                 [score for _, score in kept], abs=1e-12
             )
-
-
-@given(st.lists(TEXTS, max_size=4))
-def test_joined_and_turned_rows_equal_rows_counted_at_once(
-    parts: list[list[str]],
-) -> None:
-    vocabulary: dict[str, int] = {}
-    joined = join_rows([count_terms(part, PLAIN, vocabulary) for part in parts])
-    texts = [text for part in parts for text in part]
-    postings = to_postings(joined, len(vocabulary))
-    part = LexicalPart(postings, vocabulary, RowMap(len(texts)))
-    index = LexicalIndex([part], tokenizer=PLAIN)
-    fresh = LexicalIndex.from_texts(texts, tokenizer=PLAIN)
-    assert (
-        index.scores("alpha beta the").tolist()
-        == fresh.scores("alpha beta the").tolist()
-    )
-    back = to_rows(postings)
-    again = to_postings(back, len(vocabulary))
-    assert again.rows.all().tolist() == postings.rows.all().tolist()
-    assert back.lengths.tolist() == joined.lengths.tolist()
-
-
-@given(
-    st.lists(TEXTS, min_size=1, max_size=4),
-    st.lists(WORDS, max_size=3).map(" ".join),
-    st.sampled_from(["lucene", "okapi"]),
-    st.data(),
-)
-def test_parts_with_deleted_rows_score_as_one_index_of_the_rest(
-    parts: list[list[str]], query: str, method: str, data: st.DataObject
-) -> None:
-    total = sum(map(len, parts))
-    alive = np.array(
-        data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool
-    )
-    indexed, rest, first = [], [], 0
-    for texts in parts:
-        live = alive[first : first + len(texts)]
-        first += len(texts)
-        positions = np.where(live, len(rest) + np.cumsum(live) - 1, -1)
-        rest += [text for text, is_alive in zip(texts, live, strict=True) if is_alive]
-        vocabulary: dict[str, int] = {}
-        postings = to_postings(count_terms(texts, PLAIN, vocabulary), len(vocabulary))
-        indexed.append(
-            LexicalPart(postings, vocabulary, RowMap(len(texts), 0, positions))
-        )
-    index = LexicalIndex(indexed, bm25=Bm25(method), tokenizer=PLAIN)
-    fresh = LexicalIndex.from_texts(rest, bm25=Bm25(method), tokenizer=PLAIN)
-    assert len(index) == len(rest)
-    for n in (1, 3, 99):
-        assert index.search(query, n) == fresh.search(query, n)
-    assert index.scores(query).tolist() == fresh.scores(query).tolist()
-    mask = np.arange(len(rest)) % 2 == 0
-    assert index.search(query, 99, mask) == fresh.search(query, 99, mask)
-    run = slice(1, max(1, len(rest) - 1))
-    assert index.search(query, 99, run) == fresh.search(query, 99, run)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"method": "bm25+"}, "lexical must be one of 'lucene', 'okapi'; got 'bm25+'"),
-        ({"k1": -1}, "k1 must be a number of at least 0; got -1"),
-        ({"b": 2}, "b at most 1"),
-        ({"k1": math.inf}, "k1 must be finite"),
-        ({"b": math.nan}, "b must be a number"),
-    ],
-)
-def test_bad_parameters(arguments: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InvalidParameter, match=regex.escape(sentence)):
-        Bm25(**arguments)  # type: ignore[arg-type]
 
 
 PLAIN = Tokenizer(stopwords=())
@@ -249,7 +163,7 @@ def expected(
 
 
 LARGE = [
-    LexicalIndex.from_texts(made_texts(1, 2000), bm25=Bm25(form), tokenizer=PLAIN)
+    LexicalIndex.from_texts(made_texts(1, 2000), method=form, tokenizer=PLAIN)
     for form in ("lucene", "okapi")
 ]
 
@@ -305,7 +219,7 @@ def test_the_first_of_a_large_index_are_those_of_the_scores_of_all_rows_to_the_l
     mask = np.random.default_rng(n).random(len(index)) < share
     kept = (
         mask & (index.parts[0].postings.lengths.all() != ABSENT)
-        if index.bm25.method == "okapi"
+        if index.method == "okapi"
         else mask & (scores > 0)
     )
     rows = np.flatnonzero(kept)
@@ -313,26 +227,3 @@ def test_the_first_of_a_large_index_are_those_of_the_scores_of_all_rows_to_the_l
     assert index.search(query, n, mask) == list(
         zip(best.tolist(), scores[best].tolist(), strict=True)
     )
-
-
-def plain_norm(size: int) -> LengthNorm:
-    """A K of 1 for every row."""
-    return LengthNorm(np.zeros(size, dtype=np.int32), 1.0, 0.0)
-
-
-def term(rows: Sequence[int], weight: float) -> Term:
-    return Term(
-        np.array(rows, dtype=np.int32), np.ones(len(rows), dtype=np.int32), weight
-    )
-
-
-@examples
-def test_a_term_adds_to_the_rows_that_hold_it(
-    rows: list[int], held: list[int], scores: list[float]
-) -> None:
-    searched = np.array(rows, dtype=np.int32)
-    of_term = [term(held, 5.0)]  # a K of 1: half the weight
-    left, added = add_terms(
-        of_term, plain_norm(10), searched, np.zeros(len(rows)), len(rows)
-    )
-    assert left.tolist() == rows and added.tolist() == scores

@@ -34,12 +34,12 @@ from structrag.index.milvus_collections import (
     STATE_ROW,
     _create,
     create_vectors,
+    packed,
     state_record,
     terms_of,
     vectors_of,
 )
 from structrag.index.milvus_reader import MilvusReader
-from structrag.index.milvus_state import packed
 from structrag.index.store import Store
 
 pymilvus = pytest.importorskip("pymilvus", reason="the extra 'milvus' is not installed")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from doubles import HashEmbedder, HostStore
+from doubles import HashEmbedder
 from fixture_cases import examples
 from index_making import document, state
-from store_making import VIEWS, entry, small_store
+from store_making import small_store
 
 from structrag import (
     Document,
     Index,
     MultiViewRetriever,
 )
-from structrag.errors import ModelFailed
-from structrag.index.host_vectors import HostVectors
 from structrag.index.routes import ranked_rows
 from structrag.model_calls.requests import Ranking
 from structrag.models import LsaEmbedder
@@ -91,36 +89,6 @@ def test_a_query_of_unknown_words_hits_no_view() -> None:
     assert MultiViewRetriever(index, k=1).search("gearbox")[0].chunk.extras["views_hit"]
 
 
-# -- a host's store, kept in step
-
-
-def test_without_a_hosts_store_there_is_nothing_to_keep() -> None:
-    store, host = small_store(), HostVectors(None, VIEWS)
-    assert host.wants_our_vectors
-    assert host.keys(["a"], store) == {}
-    host.put(entry("a", ["apple"]), [("a:0-9", "raw")], store)
-    host.forget("a", store)
-    assert store.document_ids == ["a", "b", "c"]
-
-
-def test_a_document_is_forgotten_with_what_was_left_of_it() -> None:
-    held, store = HostStore(wants_vectors=False, fails=["put"]), small_store()
-    host = HostVectors(held, VIEWS)
-    with pytest.raises(ModelFailed):
-        host.put(entry("a", ["fig"]), [], store)
-    host.forget("a", store)
-    assert held.calls[-1] == "delete 2" and held.entries == {}
-    host.forget("a", store)
-    host.forget("unknown", store)
-    assert len(held.calls) == 2  # there is nothing to delete
-    held.fails = {"delete"}
-    with pytest.raises(ModelFailed, match=r"The document was kept; call again\."):
-        host.forget("b", store)
-    held.fails.clear()
-    host.forget("b", store)
-    assert held.calls[-1] == "delete 6"  # three chunks in two views
-
-
 # -- our own routes
 
 
@@ -130,6 +98,3 @@ def test_a_ranking_becomes_rows_with_their_best_scores(
 ) -> None:
     scores = ranked_rows(small_store().reader(), ranking)
     assert list(scores.items()) == list(rows.items())
-
-
-# -- what is checked

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import gc
-import os
 import shutil
 import threading
 import time
-import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from fixture_cases import examples
+from forking import exit_code, forked, forks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
@@ -87,6 +85,23 @@ def test_a_replaced_document_keeps_its_place_and_a_deleted_one_is_gone() -> None
     assert store.reader().row_of("b:0-4") is None
 
 
+def test_a_reader_stays_as_it_was() -> None:
+    store = small_store()
+    reader = store.reader()
+
+    def seen() -> list[Any]:
+        apples = reader.search_lexical("raw", "apple", 9)
+        return [reader.chunks(), apples, reader.document_ids]
+
+    before = seen()
+    store.put(entry("a", ["cherry"]))
+    store.delete("b")
+    store.compact()
+    assert seen() == before and "b" in reader and "b" not in store
+    assert reader.changes != store.reader().changes
+    assert [chunk.doc_id for chunk in store.chunks()] == ["a", "c"]
+
+
 TEXTS = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), max_size=3
 )
@@ -101,24 +116,39 @@ STEPS = st.lists(
 )
 
 
+def blobs(store: Store) -> list[list[bytes]]:
+    rows = store.reader().stored_rows(range(len(store)), ["codes"])
+    return [[bytes(blob) for blob in row.blobs] for row in rows.values()]
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     steps=STEPS,
     lexical=st.sampled_from(["lucene", "okapi"]),
     dtype=st.sampled_from(["float32", "float16"]),
+    is_crowded=st.booleans(),
 )
 def test_any_history_equals_a_fresh_store(
-    steps: list, lexical: str, dtype: str, tmp_path_factory
+    steps: list, lexical: str, dtype: str, is_crowded: bool, tmp_path_factory
 ) -> None:  # type: ignore[no-untyped-def, type-arg]
-    folder = tmp_path_factory.mktemp("history")
+    with pytest.MonkeyPatch.context() as patch:
+        if is_crowded:  # any two segments are joined, in a file and by a thread
+            patch.setattr("structrag.index.store.FAN", 2)
+            patch.setattr("structrag.index.store.INLINE_ROWS", 0)
+            patch.setattr("structrag.index.store.BUFFER_BYTES", 1)
+        check_history(steps, lexical, dtype, tmp_path_factory.mktemp("history"))
+
+
+def check_history(steps: list[Any], lexical: str, dtype: str, folder: Path) -> None:
     store = Store(VIEWS, lexical=lexical, dtype=dtype)
     wanted: dict[str, Entry] = {}
     for step in steps:
         if step[0] == "put":
-            wanted[step[1]] = entry(
-                step[1], step[2], {"size": len(step[2])}, windows=step[3]
-            )
-            store.put(wanted[step[1]])
+            of = entry(step[1], step[2], {"size": len(step[2])}, windows=step[3])
+            if step[3]:
+                of = replace(of, blobs={"codes": tuple(map(str.encode, step[2]))})
+            wanted[step[1]] = of
+            store.put(of)
         elif step[0] == "delete":
             assert store.delete(step[1]) == (wanted.pop(step[1], None) is not None)
         elif step[0] == "search":
@@ -129,16 +159,39 @@ def test_any_history_equals_a_fresh_store(
     fresh = Store(VIEWS, lexical=lexical, dtype=dtype)
     for doc in wanted.values():
         fresh.put(doc)
-    assert answers(store) == answers(fresh)
+    assert answers(store) == answers(fresh) and blobs(store) == blobs(fresh)
     for saved, name in ((store, "one"), (fresh, "two")):
         saved.compact()
         saved.save(folder / name)
-    assert answers(store) == answers(fresh)
+    assert answers(store) == answers(fresh) and blobs(store) == blobs(fresh)
     one, two = (read_manifest(folder / name) for name in ("one", "two"))
     differing = {"save", "saved", "checksum"}
     # Equal content, equal files.
     assert {key for key in one if one[key] != two[key]} == differing
     shutil.rmtree(folder)
+
+
+def test_what_changes_while_segments_are_joined_is_there_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("structrag.index.store.FAN", 2)
+    monkeypatch.setattr("structrag.index.store.INLINE_ROWS", 0)
+    store, write = Store(VIEWS), Merge.write
+    changes = [lambda: store.put(entry("d0", ["plum"])), lambda: store.delete("d1")]
+
+    def written_beside_changes(merge: Merge, folder: Path) -> Segment:
+        while changes:
+            changes.pop()()
+        return write(merge, folder)
+
+    monkeypatch.setattr(Merge, "write", written_beside_changes)
+    for names in (("d0", "d1"), ("d2", "d3")):
+        store.put_all([entry(name, ["fig"]) for name in names])
+        store.reader()
+    assert store._merging is not None
+    store._merging.join()
+    assert not changes and store.document_ids == ["d0", "d2", "d3"]
+    assert [chunk.text for chunk in store.chunks()] == ["plum", "fig", "fig"]
 
 
 @given(st.permutations(["a", "b", "c"]))
@@ -237,46 +290,6 @@ def test_a_store_holds_what_was_put_and_nothing_else() -> None:
     assert store.stored("x") is None
 
 
-def test_segments_are_joined_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 1)  # a segment a document
-    store = small_store()
-    names = [*store.document_ids, *(f"new {i}" for i in range(20))]
-    for name in names[3:]:
-        store.put(entry(name, ["pear"]))
-    assert store._merging is not None
-    store._merging.join()
-    assert len(store._segments) < len(names)
-    assert store.document_ids == names
-
-
-forks = pytest.mark.skipif(
-    not hasattr(os, "fork"), reason="no process is forked on this system"
-)
-
-
-def exit_code_of_child(work: Callable[[], object]) -> int | None:
-    """Of a forked process that does the work; None if it did not end."""
-    with warnings.catch_warnings():
-        # From 3.12: the process has threads.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    for _ in range(200):
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
-    os.kill(pid, 9)
-    os.waitpid(pid, 0)
-    return None
-
-
 @forks
 def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
     tmp_path: Path,
@@ -296,7 +309,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
     thread = threading.Thread(target=change_and_save)
     thread.start()
     is_held.wait()
-    assert exit_code_of_child(work) == 0
+    assert exit_code(forked(work)) == 0
     thread.join()
     assert "new" not in store
     store.put(entry("later", ["fig"]))
@@ -320,7 +333,7 @@ def test_a_forked_process_leaves_the_files_of_its_parent(
         gc.collect()
 
     assert files
-    assert exit_code_of_child(work) == 0
+    assert exit_code(forked(work)) == 0
     assert all(file.is_file() for file in files)
     paths = [file.parent for file in files]
     stores.clear()
@@ -329,96 +342,6 @@ def test_a_forked_process_leaves_the_files_of_its_parent(
 
 
 # -- segments
-
-
-def sizes(store: Store) -> list[int]:
-    """The documents of each segment, deleted ones among them."""
-    return [len(segment) for segment in store.snapshot().segments]
-
-
-def put_apart(store: Store, *counts: int) -> None:
-    """Put documents d0, d1 ... of so many chunks, each a segment of its own."""
-    first = len(store.document_ids)
-    for number, count in enumerate(counts, first):
-        store.put(entry(f"d{number}", [f"fig w{i}" for i in range(count)]))
-        store.reader()
-
-
-@examples
-def test_a_segment_of_which_most_is_deleted_is_made_anew(
-    deleted: int, expected: list[int]
-) -> None:
-    store = Store(VIEWS)
-    store.put_all([entry(f"d{i}", ["fig"]) for i in range(4)])
-    store.reader()
-    for i in range(deleted):
-        store.delete(f"d{i}")
-    assert sizes(store) == expected
-    assert store.document_ids == [f"d{i}" for i in range(deleted, 4)]
-
-
-@examples
-def test_segments_of_many_rows_are_joined_in_a_thread(
-    rows: int, at_once: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.index.store.INLINE_ROWS", rows)
-    store = Store(VIEWS)
-    for _ in range(2):  # the thread of the first is over when there is a second crowd
-        put_apart(store, *[1] * 8)
-        assert (store._merging is None) is at_once
-        if store._merging is not None:
-            store._merging.join()
-    assert sizes(store) == [8, 8]
-    assert store.document_ids == [f"d{i}" for i in range(16)]
-
-
-class Meddled(Store):
-    """A store that changes while its segments are joined."""
-
-    meddle: Callable[[], object]
-
-    def _in_file(self, merge: Merge) -> Segment:
-        self.meddle()
-        return merge.in_memory()
-
-
-def crowded(deleted: str) -> Meddled:
-    """A store of eight segments of two documents, some of them deleted, not joined yet."""
-    store = Meddled(VIEWS)
-    for first in range(0, 16, 2):
-        store.put_all([entry(f"d{i}", ["fig", f"w{i}"]) for i in (first, first + 1)])
-        if first < 14:
-            store.reader()
-        else:
-            store._flush()
-    for name in deleted.split():
-        store.delete(name)
-    return store
-
-
-def test_what_is_replaced_while_segments_are_joined_is_there_once() -> None:
-    store = crowded("")
-    store.meddle = lambda: store.put(entry("d6", ["plum"]))
-    assert store._merge_crowd()
-    assert sizes(store) == [16, 1]
-    assert store.document_ids == [f"d{i}" for i in range(16)]
-    assert [chunk.text for chunk in store.chunks("d6")] == ["plum"]
-
-
-def test_segments_that_are_gone_when_they_were_joined_are_left_alone() -> None:
-    store = crowded("")
-    other = crowded("")
-    other.meddle = lambda: None
-
-    def compacted() -> None:
-        store.meddle = lambda: None
-        store.compact()
-        store.delete("d9")
-
-    store.meddle = compacted
-    assert not store._merge_crowd()
-    assert sizes(store) == [16] and "d9" not in store
-    assert store.document_ids == [name for name in other.document_ids if name != "d9"]
 
 
 @pytest.mark.slow
@@ -472,25 +395,6 @@ def test_documents_stay_in_memory_where_no_file_can_be_written(
 
 
 # -- changes and what is checked
-
-
-def test_documents_by_several_ids() -> None:
-    store = small_store()
-    store.put_all([replace(entry(name, ["fig"]), degraded=0) for name in ("d", "e")])
-    for _ in range(2):
-        assert store.known(["a", "z", "e"]) == {"a", "e"}
-        # Those with views that are to be made again are left out.
-        assert store.fingerprints(["a", "d", "z", "e"]) == {
-            "d": "print of d",
-            "e": "print of e",
-        }
-        whole = replace(entry("d", ["fig"]), degraded=0)
-        assert store.unchanged_ids(
-            [whole, entry("e", ["fig"]), entry("z", ["fig"])]
-        ) == {"d"}
-        assert not store.holds(replace(whole, fingerprint="another"))
-        assert not store.holds(replace(entry("d", ["plum"]), degraded=0))
-        store.reader()  # what waited is in a segment now
 
 
 def test_blobs_are_kept_by_row_and_there_is_one_a_chunk() -> None:

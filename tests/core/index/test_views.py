@@ -4,7 +4,6 @@ cannot be used."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +14,8 @@ from fixture_cases import examples
 from structrag import ContentAwareSplitter, Document, Index, read_text
 from structrag.errors import InvalidParameter
 from structrag.index import Prompts
-from structrag.index.views import SCHEMAS, ViewSettings, ViewTexts, view_flow
+from structrag.index.views import ViewSettings, ViewTexts, view_flow
 from structrag.model_calls.runner import Runner
-from structrag.records import Chunk
 
 PAPER = ViewSettings(
     with_context=False, merged=False, use_llm=True, invented_keywords=True
@@ -130,13 +128,6 @@ def test_the_papers_summaries_are_what_the_model_answered() -> None:
         assert (summary == answer.strip()) is is_whole
 
 
-def test_the_preset_of_an_index_chooses_its_prompts() -> None:
-    for preset, prompts in (("paper", Prompts.paper()), ("default", Prompts())):
-        assert Index(preset=preset).view_settings.prompts == prompts
-    mine = Prompts(summary="Summarise {text}")
-    assert Index(preset="paper", prompts=mine).view_settings.prompts == mine
-
-
 def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
     class Held(ScriptedModel):
         def __init__(self) -> None:
@@ -163,49 +154,3 @@ def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
     }
     assert {tuple(required) for required in asked["keywords"]} == {("keywords",)}
     assert asked["paper"] == asked["own"] == []
-
-
-# -- chunks as they come, without a splitter
-
-
-def chunk(text: str, *path: str, context: str = "", start: int = 0) -> Chunk:
-    """A chunk, and where it begins with a heading, its body behind that."""
-    heading, blank, _ = text.rpartition("\n\n")
-    body_start = start + len(heading + blank)
-    end = start + len(text)
-    id = f"d:{start}-{end}"
-    return Chunk(
-        id, "d", "d#1", start, end, text, context, 0, path, body_start=body_start
-    )
-
-
-def of_chunks(
-    chunks: Sequence[Chunk], settings: ViewSettings, llm: Any = None, title: str = ""
-) -> ViewTexts:
-    document = Document("", id="d", title=title)
-    flow = view_flow(document, chunks, settings, counter=lambda text: len(text.split()))
-    return Runner(llm=llm).run(flow)
-
-
-def test_a_body_of_one_token_more_than_none_is_summarised_if_that_is_the_limit() -> (
-    None
-):
-    settings = ViewSettings(names=("raw", "summary"), summary_min_tokens=0)
-    views = of_chunks([chunk("# A\n\nIt leaks.", "Pump", "A")], settings)
-    assert views.texts["summary"] == ("# A\n\nIt leaks.",)  # its own, so the same text
-    llm = ScriptedModel("Leaks.")
-    views = of_chunks(
-        [chunk("# A\n\nIt leaks.", "Pump", "A", context="Pump")],
-        replace(settings, use_llm=True),
-        llm,
-    )
-    assert views.texts["summary"] == ("Pump > A\nLeaks.",)
-    with pytest.raises(InvalidParameter, match="summary_min_tokens must be a number"):
-        ViewSettings(summary_min_tokens=-1)
-
-
-def test_schemas_allow_what_is_asked_for_and_nothing_else() -> None:
-    assert len(SCHEMAS) == 2
-    for schema in SCHEMAS.values():
-        assert schema["required"] == list(schema["properties"])
-        assert schema["additionalProperties"] is False

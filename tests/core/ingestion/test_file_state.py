@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fixture_cases import examples
 
-from structrag.ingestion.file_state import file_state, is_gone
+from structrag.ingestion.summary import file_state, is_gone
 
 
 def test_only_what_is_not_there_is_gone(tmp_path: Path) -> None:
@@ -28,5 +28,5 @@ def test_a_file_is_young_for_two_seconds(
     file.write_text("abc")
     os.utime(file, ns=(10**18, 10**18))
     now = 10**18 + 2 * 10**9 + age - 1
-    monkeypatch.setattr("structrag.ingestion.file_state.time.time_ns", lambda: now)
+    monkeypatch.setattr("structrag.ingestion.summary.time.time_ns", lambda: now)
     assert file_state(str(file)).is_sure is is_sure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from structrag.errors import MissingExtra, ModelFailed, StructragError, TimedOut
-from structrag.ingestion.stopping import refusal, while_preparing
-from structrag.model_calls.failures import WHILE_ADDING
+from structrag.ingestion.tasks import refusal, while_preparing
+from structrag.model_calls.calling import WHILE_ADDING
 
 
 @pytest.mark.parametrize("kind", [ModelFailed, TimedOut, MissingExtra])

@@ -33,7 +33,7 @@ def test_one_that_cannot_be_written_leaves_the_old_one(
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("json.dump", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="no space"):
         write_summary(place, FolderSummary(report={"added": 2}))
     assert read_summary(place).report == {"added": 1}

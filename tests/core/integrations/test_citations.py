@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixture_cases import examples
 
-from structrag.integrations.citations import Citation, citation_of, shown_citations
+from structrag.integrations.tools import Citation, citation_of, shown_citations
 
 
 @examples

@@ -33,7 +33,10 @@ def test_a_pdf_becomes_markdown_with_its_facts(tmp_path: Path) -> None:
     assert loaded.metadata["pages"] > 1 and "source" not in loaded.metadata
     assert any(line.startswith("#") for line in loaded.text.splitlines())
     assert FileReading().load_bytes(data, "", "application/pdf").text == loaded.text
-    assert FileReading(isolated=True).load(file) == loaded
+    for isolated in (True, False):
+        assert FileReading(isolated=isolated).load(file) == loaded
+        by_bytes = FileReading(isolated=isolated).load_bytes(data, "manual.pdf")
+        assert by_bytes == loaded
 
 
 def test_what_cannot_be_read_is_left_out_of_a_folder(tmp_path: Path) -> None:
@@ -88,32 +91,16 @@ def pdf_calls(
 
         return read
 
-    for name in ("document.pdf_document", "isolation.isolated_document"):
-        monkeypatch.setattr(f"structrag.reading.pdf.{name}", reader(name))
+    monkeypatch.setattr(
+        "structrag.reading.pdf.document.pdf_document", reader("pdf_document")
+    )
     return calls
-
-
-def test_files_are_read_in_a_process_of_their_own_and_bytes_are_not(
-    pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
-) -> None:
-    path = tmp_path / "a.pdf"
-    for isolated in (True, False):
-        reading = FileReading("docling", isolated=isolated, password="")
-        reading.load(path)
-        reading.load_bytes(b"%PDF", "a.pdf")
-    options = {"reader": "docling", "password": ""}
-    assert pdf_calls == [
-        ("isolation.isolated_document", path, options),
-        ("document.pdf_document", b"%PDF", options),
-        ("document.pdf_document", path, options),
-        ("document.pdf_document", b"%PDF", options),
-    ]
 
 
 def test_what_is_known_of_a_pdf_is_flat(
     pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
 ) -> None:
-    loaded = FileReading().load(tmp_path / "a.pdf")
+    loaded = FileReading(isolated=False).load(tmp_path / "a.pdf")
     assert loaded.metadata == {
         "text_format": "markdown",
         "title": "Manual",

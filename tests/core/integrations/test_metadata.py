@@ -4,6 +4,7 @@ docs/reference.md has them all."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,21 +12,7 @@ from fixture_cases import examples
 from places import ROOT
 
 import structrag.integrations.metadata as keys
-from structrag.integrations.metadata import (
-    D3_KEYS,
-    HIQA_KEYS,
-    IDMS_KEYS,
-    PIC_KEYS,
-    context_notes,
-    d3_notes,
-    full_notes,
-    header_notes,
-    oversize_notes,
-    page_label,
-    score_notes,
-    source_notes,
-    without_page_starts,
-)
+from structrag.integrations import kinds
 from structrag.records import Chunk, Hit
 
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -67,8 +54,8 @@ def known(metadata: dict[str, Any]) -> set[str]:
 def test_the_table_has_every_key() -> None:
     table = set(re.findall(r"`(\w+)`", REFERENCE.read_text(encoding="utf-8")))
     own = {value for name, value in vars(keys).items() if name.endswith("_KEY")}
-    for method in (PIC_KEYS, IDMS_KEYS, HIQA_KEYS, D3_KEYS):
-        own |= set(method.values())
+    for table_of in TABLES:
+        own |= set(table_of.values())
     hidden = pytest.importorskip("llama_index_structrag.conversion")
     assert own <= table
     assert {*hidden.OWN_KEYS, hidden.CONTEXT_KEY} <= table
@@ -126,88 +113,73 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
         )
 
 
-def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
-    extras = {"source_start": 4, "source_end": 9, "other": 1}
-    chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
-    assert source_notes(chunk) == {"source_start": 4, "source_end": 9}
-    plain = Chunk("c", "d", "0", 3, 4, "x")
-    assert source_notes(plain) == {"source_start": 3, "source_end": 4}
+CHUNK = Chunk("c", "d", "s", 80, 195, "x", path=("A", "B"))
+EMPTY: list[dict[str, Any]] = [
+    {"oversize": False, "context_shortened": False, "views_hit": "[]"},
+    {
+        "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0,
+        "pic_degraded": False,
+    },
+    {
+        "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
+        "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",
+        "idms_added": "[]",
+    },
+    {
+        "hiqa_kind": "text", "hiqa_images": "[]", "hiqa_caption": "", "hiqa_description": "",
+        "hiqa_part": 0, "hiqa_parts": 0, "hiqa_degraded": False, "table_header": "",
+    },
+    {"hiqa_keywords": "[]", "hiqa_cut": False},
+    {"d3_kind": "text"},
+]  # fmt: skip
+TABLES = [
+    {**keys.OVERSIZE_KEYS, **keys.CONTEXT_KEYS, **keys.VIEWS_KEYS},
+    keys.PIC_KEYS,
+    keys.IDMS_KEYS,
+    keys.HIQA_KEYS,
+    keys.HIQA_HIT_KEYS,
+    keys.D3_KEYS,
+]
 
 
-def test_all_is_noted_of_every_chunk() -> None:
-    plain = Chunk("c", "d", "0", 0, 1, "x")
-    assert oversize_notes(plain) == {"oversize": False}
-    assert context_notes(plain) == {"context_shortened": False}
-    assert header_notes(plain) == {"table_header": ""}
-    for method in (PIC_KEYS, IDMS_KEYS, HIQA_KEYS):
-        notes = full_notes(plain, method)
-        assert notes.keys() == set(method.values())
-        assert all(type(value) in (str, int, float, bool) for value in notes.values())
-    extras = {"oversize": True, "context_shortened": True}
-    chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
-    assert oversize_notes(chunk) == {"oversize": True}
-    assert context_notes(chunk) == {"context_shortened": True}
-    nothing = {"routes": {}, "scores": {}, "score_parts": {}}
-    assert score_notes(Hit(chunk, 1.0, 1)) == nothing
-    hit = Hit(chunk, 1.0, 1, {"bm25": 3}, {"bm25": 2}, {"bm25": 1})
-    assert score_notes(hit) == {
+@pytest.mark.parametrize(("table", "notes"), [*zip(TABLES, EMPTY, strict=True)])
+def test_a_chunk_of_which_nothing_is_known_has_every_key(
+    table: dict[str, str], notes: dict[str, Any]
+) -> None:
+    assert keys.chunk_notes(CHUNK, table) == notes
+    lists = {key: [] if value == "[]" else value for key, value in notes.items()}
+    assert keys.chunk_notes(CHUNK, table, lists=True) == lists
+
+
+def test_what_is_known_of_a_chunk_is_copied_and_lists_are_json() -> None:
+    extras = {"images": [{"file": "a.png"}], "part": 2, "source_start": 4, "other": 1}
+    chunk = replace(CHUNK, kind="image", extras=extras)
+    notes = keys.chunk_notes(chunk, keys.HIQA_KEYS)
+    assert (notes["hiqa_kind"], notes["hiqa_part"]) == ("image", 2)
+    assert notes["hiqa_images"] == '[{"file": "a.png"}]'
+    images = keys.chunk_notes(chunk, keys.HIQA_KEYS, lists=True)["hiqa_images"]
+    assert images == extras["images"] and images is not extras["images"]
+    assert keys.source_notes(chunk) == {"source_start": 4, "source_end": 195}
+
+
+def test_a_hit_has_the_keys_of_its_retriever() -> None:
+    hit = Hit(CHUNK, 1.0, 1, {"bm25": 3}, {"bm25": 2}, {"bm25": 1})
+    scores = {
         "routes": {"bm25": 3},
         "scores": {"bm25": 2.0},
         "score_parts": {"bm25": 1.0},
     }
-    table = Chunk("c", "d", "0", 0, 1, "x", context="| a |")
-    assert header_notes(table) == {"table_header": "| a |"}
-
-
-PLAIN = Chunk("c", "d", "s", 80, 195, "x", path=("A", "B"))
-
-
-@pytest.mark.parametrize(
-    ("method_keys", "notes"),
-    [
-        (
-            PIC_KEYS,
-            {
-                "pic_relevant": False,
-                "pic_mean_similarity": 0.0,
-                "pic_threshold": 0.0,
-                "pic_degraded": False,
-            },
-        ),
-        (
-            IDMS_KEYS,
-            {
-                "idms_margin": 0.0,
-                "idms_margin_source": "",
-                "idms_margin_fallbacks": 0,
-                "idms_degraded": False,
-                "idms_density": 0.0,
-                "idms_action": "none",
-                "idms_reduced": "",
-                "idms_added": "[]",
-            },
-        ),
-        (
-            HIQA_KEYS,
-            {
-                "hiqa_kind": "text",
-                "hiqa_images": "[]",
-                "hiqa_caption": "",
-                "hiqa_description": "",
-                "hiqa_part": 0,
-                "hiqa_parts": 0,
-                "hiqa_degraded": False,
-                "table_header": "",
-            },
-        ),
-    ],
-)
-def test_a_chunk_of_which_nothing_is_known_has_every_key(
-    method_keys: dict[str, str], notes: dict[str, Any]
-) -> None:
-    assert full_notes(PLAIN, method_keys) == notes
-    lists = {key: [] if value == "[]" else value for key, value in notes.items()}
-    assert full_notes(PLAIN, method_keys, lists=True) == lists
+    place = {"oversize": False, "source_start": 80, "source_end": 195}
+    assert kinds.EVIDENCE.notes(hit) == {**place, **scores}
+    views = kinds.MULTIVIEW.notes(hit)
+    assert views == {**place, **scores, "views_hit": []}
+    of_pic = replace(hit, chunk=replace(CHUNK, extras={"relevant": True}))
+    assert kinds.MULTIVIEW.notes(of_pic)["pic_relevant"] is True
+    extras = {"cut": True, "keywords": ["x"]}
+    notes = kinds.HIQA.notes(replace(hit, chunk=replace(CHUNK, extras=extras)))
+    assert (notes["hiqa_keywords"], notes["hiqa_cut"]) == (["x"], True)
+    assert notes["hiqa_images"] == "[]"
+    assert kinds.D3.notes(Hit(CHUNK, 1.0, 1))["d3_kind"] == "text"
 
 
 @examples
@@ -215,9 +187,5 @@ def test_pages_of_a_chunk_are_a_number_or_from_to(
     starts: str | None, label: str
 ) -> None:
     meta = {"title": "T"} if starts is None else {"title": "T", "page_starts": starts}
-    assert page_label(meta, PLAIN) == label
-    assert without_page_starts(meta) == {"title": "T"}
-
-
-def test_one_paragraph_and_one_chunk_have_empty_lists() -> None:
-    assert d3_notes(PLAIN) == {"d3_kind": "text"}
+    assert keys.place_notes(meta, CHUNK).get("page_label", "") == label
+    assert keys.without_page_starts(meta) == {"title": "T"}

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from structrag.integrations.kinds import D3, EVIDENCE, HIQA, MULTIVIEW
-from structrag.integrations.options import CoreOptions, SelfAskOptions
+from structrag.integrations.kinds import (
+    D3,
+    EVIDENCE,
+    HIQA,
+    MULTIVIEW,
+    CoreOptions,
+    SelfAskOptions,
+)
 from structrag.model_calls.settings import arguments_of
 from structrag.retrieval.multihop.selfask import SelfAsk
 

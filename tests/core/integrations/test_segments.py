@@ -13,14 +13,13 @@ from structrag.index.index import Index
 from structrag.integrations.segments import (
     EngineResult,
     check_packing,
-    hit_segment_notes,
     indexed_segments,
     packed,
     segment_ranking,
     with_segments,
 )
 from structrag.reading.files import read_text
-from structrag.records import Chunk, Hit
+from structrag.records import Hit
 
 TEXT = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.\n"
 
@@ -113,14 +112,3 @@ def test_more_segments_than_are_read_at_once_come_all() -> None:
     segments = [chunk.id for chunk, _ in indexed_segments(index.store, "raw")]
     assert segments == [chunk.id for chunk in index.store.chunks()]
     assert len(segments) == 1002
-
-
-def test_a_hit_without_keywords_says_so() -> None:
-    chunk = Chunk("c", "d", "0", 0, 1, "x")
-    notes = hit_segment_notes(chunk)
-    assert (notes["hiqa_keywords"], notes["hiqa_cut"]) == ([], False)
-    assert (notes["hiqa_kind"], notes["hiqa_images"]) == ("text", "[]")
-    cut = Chunk("c", "d", "0", 0, 1, "x", extras={"cut": True, "keywords": ["x"]})
-    notes = hit_segment_notes(cut, lists=True)
-    assert (notes["hiqa_keywords"], notes["hiqa_cut"]) == (["x"], True)
-    assert notes["hiqa_images"] == []

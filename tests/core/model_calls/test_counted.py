@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from structrag.model_calls.counted import (
+from structrag.model_calls.usage import (
     CallTokens,
     counted,
     reported_tokens,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from structrag.errors import ModelFailed, NoModel
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.dry_run import DryRun
-from structrag.model_calls.flow import gather, handle, memoised
+from structrag.model_calls.flow import gather, memoised
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -137,20 +137,3 @@ def test_stages_are_counted_apart_and_groups_anew_without_a_cache() -> None:
             "first": calls,
             "second": calls,
         }
-
-
-def test_texts_may_be_answered_by_others_once_they_are_counted() -> None:
-    def zeros(request: Request) -> Any:
-        if isinstance(request, Embed):
-            return np.zeros((len(request.texts), 2))
-        return (yield [request])[0]
-
-    other = HashEmbedder(name="other")
-    run = DryRun(Runner(embedder=HashEmbedder()))
-    (answers,) = run.run(
-        call_settings([Embed(("a",)), Embed(("a",), embedder=other)]),
-        embedded=lambda flow: handle(flow, zeros),
-    )
-    assert [answer.tolist() for answer in answers] == [[[0.0, 0.0]]] * 2
-    assert run.stages[""].embedded == 2  # by each model
-    assert other.texts == []

@@ -12,10 +12,6 @@ from typing import Any
 import pytest
 
 from structrag.errors import ModelFailed, TimedOut
-from structrag.model_calls.failures import (
-    NOT_ITS_OWN,
-    fallbacks_of,
-)
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -28,7 +24,6 @@ from structrag.model_calls.requests import (
     Search,
 )
 from structrag.model_calls.runner import Runner
-from structrag.records import Chunk
 
 
 class Down:
@@ -230,24 +225,3 @@ def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=40
     )
     assert done.stdout == "timed out\n"
-
-
-def test_what_chunks_lack_is_counted_with_its_reason() -> None:
-    def chunk(**extras: Any) -> Chunk:
-        return Chunk("c", "d", "s", 0, 4, "text", extras=extras)
-
-    assert fallbacks_of([chunk()], []) == ({}, {})
-    lacking = [
-        chunk(degraded=True),
-        chunk(degraded=True, failure="why"),
-        chunk(dropped=2),
-    ]
-    counts, reasons = fallbacks_of(lacking, [])
-    assert counts == {"chunks": 2, "enrichment": 2}
-    assert reasons == {"chunks": "why", "enrichment": NOT_ITS_OWN}
-    assert (
-        fallbacks_of(lacking, [Failed(OSError("down"))])[1]["chunks"] == "OSError: down"
-    )
-    failures = [Failed(OSError("down")), Failed(ValueError("later"))]
-    assert fallbacks_of(lacking, failures)[1]["chunks"] == "OSError: down"
-    assert fallbacks_of(lacking[:1], [])[1] == {"chunks": "an answer cannot be used"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structrag.model_calls import naming
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.naming import digest, has_name, setting_name
 from structrag.model_calls.requests import Ask
@@ -113,14 +111,6 @@ def test_what_has_no_name_gets_one_for_itself_alone() -> None:
     assert setting_name(Limit(3, third)) != setting_name(Limit(3, other))
     assert not has_name(setting_name(functools.partial(third)))
     assert not has_name(digest(name)) and digest(name) == digest(name)
-
-
-def test_the_name_of_a_lambda_goes_with_it() -> None:
-    names = len(naming._names)
-    first = setting_name(divided(3))
-    gc.collect()
-    assert len(naming._names) == names
-    assert setting_name(divided(3)) != first
 
 
 def test_a_tokenizer_goes_by_its_vocabulary() -> None:

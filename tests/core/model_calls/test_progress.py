@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import pytest
 
-from structrag.model_calls.progress import ProgressLine, TellDocuments
+from structrag.model_calls.progress import ProgressLine
 
 
 def test_a_log_has_a_line_now_and_then_and_the_end_of_each_stage(
@@ -33,13 +32,6 @@ def test_what_is_said_behind_a_stage_takes_the_place_of_nothing(
     line("embedding", 2, 2)
     line.say("behind")
     assert capsys.readouterr().err == "embedding: 2 of 2\nbehind\n"
-
-
-def test_two_documents_are_told_and_none_or_one_are_not() -> None:
-    calls: list[tuple[Any, ...]] = []
-    for total in (0, 1, 2):
-        TellDocuments(lambda *numbers: calls.append(numbers), total)
-    assert calls == [("documents", 0, 2)]
 
 
 def test_a_notebook_writes_over_its_line(

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
-from doubles import HashEmbedder, HashTokens
+from doubles import HashTokens
 
-from structrag.model_calls.calling import ModelCall
 from structrag.model_calls.requests import (
     Ask,
-    Choose,
     Embed,
     EmbedTokens,
     Failed,
     Score,
     Search,
-    TokenVectors,
     why_unusable,
 )
 from structrag.model_calls.usage import Usage
@@ -60,14 +56,6 @@ def test_what_a_run_has_cost_reads_as_a_line() -> None:
 )
 def test_a_failed_call_reads_as_one_short_line(error: Exception, line: str) -> None:
     assert str(Failed(error)) == why_unusable(Failed(error)) == line
-
-
-def test_a_run_that_asked_nothing_cost_nothing() -> None:
-    assert str(Usage()) == (
-        "0 language-model calls, 0 tokens of prompts and 0 of answers; 0 texts embedded, 0 "
-        "tokens; 0 cache hits"
-    )
-    assert not any(Usage().as_dict().values())
 
 
 def test_what_two_runs_have_cost_is_added_up() -> None:
@@ -144,58 +132,3 @@ def test_requests_are_told_apart_by_models_that_have_no_hash(
 ) -> None:
     assert hash(request_) == hash(other)
     assert len({request_, other}) == 2
-
-
-NO_TOKENS = np.zeros((0, 2))
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        Ask("prompt"),
-        Choose("prompt", ("1", "2")),
-        Embed(("text",)),
-        EmbedTokens(("text",), HashTokens()),
-        Search("dense", "query", None, 5),
-        Score("query", ("text",), None),  # type: ignore[arg-type]
-        Failed(TimeoutError()),
-        TokenVectors(np.zeros(0), NO_TOKENS, NO_TOKENS, np.zeros(2)),
-        ModelCall("embedder", None, "embed", ()),
-        Usage(),
-    ],
-    ids=lambda record: type(record).__name__,
-)
-def test_records_take_no_attribute_that_they_do_not_have(record: Any) -> None:
-    with pytest.raises((AttributeError, TypeError)):
-        record.unknown = "no field of it"
-    assert not hasattr(record, "__dict__")  # there are thousands at once
-    if not isinstance(record, Usage):
-        first = record.__slots__[0]
-        with pytest.raises(AttributeError):
-            setattr(record, first, getattr(record, first))
-
-
-def test_what_a_request_says_when_nothing_else_is_said() -> None:
-    assert Ask("prompt") == Ask("prompt", "", True, None, None)
-    assert Choose("prompt", ("1", "2")) == Choose("prompt", ("1", "2"), "", True)
-    assert Embed(("text",)) == Embed(("text",), False, None)
-    encoder = HashTokens()
-    assert EmbedTokens(("a",), encoder) == EmbedTokens(("a",), encoder, False)
-    assert Failed(TimeoutError()).asked is True
-
-
-def test_texts_of_one_kind_have_one_model_and_one_prompt() -> None:
-    embedder, encoder = HashEmbedder(), HashTokens()
-    kinds = [
-        Embed(("a",)).kind,
-        Embed(("a",), query=True).kind,
-        Embed(("a",), embedder=embedder).kind,
-        Embed(("a",), embedder=HashEmbedder()).kind,
-        EmbedTokens(("a",), encoder).kind,
-        EmbedTokens(("a",), encoder, query=True).kind,
-        EmbedTokens(("a",), HashTokens()).kind,
-    ]
-    assert len(set(kinds)) == 7
-    assert Embed(("a",)).kind == Embed(("b", "c")).kind
-    assert Embed(("a",), embedder=embedder).kind == Embed(("b",), False, embedder).kind
-    assert EmbedTokens(("a",), encoder).kind == EmbedTokens(("b",), encoder).kind

@@ -142,21 +142,6 @@ def test_answers_stand_where_their_requests_stood(drive: Drive) -> None:
     assert runner.usage.embedded == 2
 
 
-@examples
-def test_the_cache_key_holds_everything_that_changes_the_answer(
-    change: dict[str, Any],
-) -> None:
-    cache = Cache(":memory:")
-    fields = {"prompt": "p", "options": ("a", "b"), "component": "c"}
-    Runner(llm=Model(margin=0.25), cache=cache).run(yields(Choose(**fields)))
-    model = Model(margin=-0.25)
-    assert Runner(llm=model, cache=cache).run(yields(Choose(**fields))) == [0.25]
-    model.name = change.pop("name", model.name)
-    assert Runner(llm=model, cache=cache).run(
-        yields(Choose(**{**fields, **change}))
-    ) == [-0.25]
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -402,10 +387,3 @@ def test_a_cache_warns_of_a_model_without_a_name() -> None:
         warnings.simplefilter("error")
         Runner(embedder=unnamed)
         Runner(embedder=Vectors(), cache=Cache(":memory:"))
-
-
-@pytest.mark.parametrize("margin", [2.0, float("nan"), "yes", [1]])
-def test_unusable_margins_are_failed_answers(drive: Drive, margin: Any) -> None:
-    answer = drive(Runner(llm=Model(margin=margin)), yields(Choose("p", ("a", "b"))))[0]
-    assert isinstance(answer, Failed)
-    assert isinstance(answer.reason, InvalidAnswer)

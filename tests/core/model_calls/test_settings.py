@@ -49,12 +49,6 @@ def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
         make(batchsize=3)
 
 
-def test_the_least_of_each_setting_will_do() -> None:
-    least = CallSettings(batch_size=1, max_concurrency=1, max_calls=0, timeout=0.001)
-    assert (least.batch_size, least.max_concurrency) == (1, 1)
-    assert (least.max_calls, least.timeout) == (0, 0.001)
-
-
 def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None:
     def answer(prompt: str) -> str:
         return "1"

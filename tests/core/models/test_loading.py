@@ -25,20 +25,6 @@ def test_what_cannot_be_loaded_is_named(error: type[Exception]) -> None:
     assert isinstance(raised.value.__cause__, error)
 
 
-class Loader:
-    """A loader of transformers that tells what it was asked for."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-
-    def from_pretrained(self, name: str, **options: Any) -> Any:
-        self.asked.append((name, options))
-        return self
-
-    def eval(self) -> Any:
-        return self
-
-
 def test_several_gguf_files_must_be_chosen_from(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     for name in ("q4.gguf", "q8.gguf"):
@@ -47,21 +33,6 @@ def test_several_gguf_files_must_be_chosen_from(tmp_path: Path) -> None:
         InvalidParameter, match=r"holds 'q4.gguf', 'q8.gguf'. Pass the path of one"
     ):
         load_pair(str(tmp_path), None, "AutoModelForCausalLM", "a model")
-
-
-def test_the_ending_of_a_gguf_file_may_be_written_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transformers = pytest.importorskip("transformers")
-    for package in ("gguf", "accelerate"):
-        pytest.importorskip(package, reason="the extra 'gguf' is not installed")
-    loader = Loader()
-    monkeypatch.setattr(transformers, "AutoTokenizer", loader)
-    (tmp_path / "SMALL.GGUF").write_bytes(b"GGUF")
-    (tmp_path / "config.json").write_text("{}")  # the file stands for itself
-    load_pair(None, str(tmp_path / "SMALL.GGUF"), "AutoModel", "a model")
-    ((name, options),) = loader.asked
-    assert name == str(tmp_path) and options["gguf_file"] == "SMALL.GGUF"
 
 
 def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(

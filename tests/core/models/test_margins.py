@@ -19,7 +19,6 @@ from structrag.models.margins import (
     NONE,
     RATING,
     UNUSABLE,
-    Masses,
     parse_rating,
     similarity_margins,
     squash,
@@ -40,28 +39,6 @@ def test_missing_options() -> None:
     assert two_way_of_top([("yes", -0.1)], ("1", "2")) is None
     assert two_way_of_top([], ("1", "2")) is None
     assert two_way([], [-1.0]) is None
-
-
-def test_masses_are_told_in_a_sentence() -> None:
-    masses = Masses()
-    assert masses.mean is None and str(masses) == "no margin"
-    for mass in (1.0, 0.5):
-        masses.add(mass)
-    assert masses.mean == 0.75
-    assert str(masses) == (
-        "2 margins, the options with 75% of the probability on average and 50% at least"
-    )
-
-
-def test_the_least_mass_is_that_of_the_pairs_alone() -> None:
-    masses = Masses()
-    masses.add(1.0)
-    assert masses.least == 1.0 and str(masses).endswith("100% at least")
-
-
-def test_an_option_that_is_not_listed_counts_as_the_least_likely_token() -> None:
-    certain = two_way_of_top([("1", 0.0)], ("1", "2"))
-    assert certain is not None and certain.margin == 0.0
 
 
 @given(st.lists(logs, min_size=1, max_size=4), st.lists(logs, min_size=1, max_size=4))

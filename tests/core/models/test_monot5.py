@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip(
@@ -122,51 +120,6 @@ def test_the_words_are_a_parameter(model: Any, tokenizer: Any) -> None:
     assert MonoT5(model, tokenizer).score(QUESTION, []) == []
 
 
-class FixedLogits:
-    """An encoder-decoder that answers every input with the same logits for false and true, plus a
-    constant."""
-
-    def __init__(self, false: float, true: float, constant: float = 0.0) -> None:
-        self.config = transformers.T5Config(
-            vocab_size=len(WORDS), decoder_start_token_id=0
-        )
-        self.values = {"false": false + constant, "true": true + constant}
-        self.shapes: list[tuple[int, ...]] = []
-
-    def __call__(
-        self, *, input_ids: Any, attention_mask: Any, decoder_input_ids: Any
-    ) -> Any:
-        self.shapes.append(tuple(input_ids.shape))
-        logits = torch.zeros(len(input_ids), 1, len(WORDS))
-        for word, value in self.values.items():
-            logits[:, 0, WORDS.index(word)] = value
-        return transformers.modeling_outputs.Seq2SeqLMOutput(logits=logits)
-
-
-@pytest.mark.parametrize("constant", [0.0, 50.0, -50.0])
-def test_the_worked_numbers_and_a_constant_on_both_logits(
-    tokenizer: Any, constant: float
-) -> None:
-    (score,) = MonoT5(FixedLogits(1.0, 3.0, constant), tokenizer).score(
-        QUESTION, ["cats"]
-    )
-    assert score == pytest.approx(-0.1269, abs=5e-5)
-    assert math.exp(score) == pytest.approx(0.8808, abs=5e-5)
-
-
-@settings(max_examples=8, deadline=None)
-@given(order=st.permutations(range(len(TEXTS))), repeats=st.integers(1, 2))
-def test_permuting_the_texts_permutes_the_scores(
-    model: Any, tokenizer: Any, order: list[int], repeats: int
-) -> None:
-    scorer = MonoT5(model, tokenizer, batch_size=2)
-    scores = scorer.score(QUESTION, TEXTS)
-    assert (
-        scorer.score(QUESTION, [TEXTS[i] for i in order] * repeats)
-        == [scores[i] for i in order] * repeats
-    )
-
-
 @contextmanager
 def read_by(model: Any) -> Iterator[list[list[str]]]:
     """The words of the inputs that a model reads."""
@@ -260,57 +213,6 @@ def test_what_is_no_model_is_refused(
         MonoT5(model, str(tmp_path / "absent"))
     with pytest.raises(InvalidParameter, match=r"monot5 must be a MonoT5, .* got int"):
         as_monot5(3)
-
-
-def test_nothing_is_asked_of_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def refuse(_name: str, **options: Any) -> None:
-        asked.append(options)
-        raise OSError("not here")
-
-    monkeypatch.setattr(transformers.AutoModelForSeq2SeqLM, "from_pretrained", refuse)
-    with pytest.raises(InvalidParameter):
-        MonoT5("castorini/monot5-base-msmarco-10k")
-    assert asked == [{"local_files_only": True}]
-
-
-class Recording(FixedLogits):
-    """Answers every input alike, and remembers what it was given."""
-
-    def __init__(self) -> None:
-        super().__init__(1.0, 3.0)
-        self.inputs: list[list[int]] = []
-        self.masks: list[list[int]] = []
-        self.starts: list[list[int]] = []
-
-    def __call__(self, **tensors: Any) -> Any:
-        self.inputs += tensors["input_ids"].tolist()
-        self.masks += tensors["attention_mask"].tolist()
-        self.starts += tensors["decoder_input_ids"].tolist()
-        return super().__call__(**tensors)
-
-    def words(self) -> list[str]:
-        """The inputs in words, padding too."""
-        return [" ".join(WORDS[i] for i in row) for row in self.inputs]
-
-
-def test_inputs_are_sorted_by_length_padded_at_the_end_and_read_once(
-    tokenizer: Any,
-) -> None:
-    model = Recording()
-    scorer = MonoT5(model, tokenizer, batch_size=2)
-    scores = scorer.score("cats", ["cats eat fish", "dogs", "cats eat", "dogs"])
-    assert len(scores) == 4 and len(set(scores)) == 1
-    head = "Query : cats Document :"
-    assert model.words() == [
-        f"{head} dogs Relevant : </s> <pad>",
-        f"{head} cats eat Relevant : </s>",
-        f"{head} cats eat fish Relevant : </s>",
-    ]
-    assert model.masks == [[1] * 9 + [0], [1] * 10, [1] * 11]
-    assert model.shapes == [(2, 10), (1, 11)]
-    assert model.starts == [[0]] * 3
 
 
 def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:

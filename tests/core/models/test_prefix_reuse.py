@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -180,50 +179,6 @@ def test_the_logits_are_those_of_whole_prompts(
 
     assert ready(model).usable is True
     run()
-
-
-def test_a_growing_prompt_is_read_on(models: Any) -> None:
-    reader = ready(models("gpt_neox"))
-    text = [1 + i * 11 % 37 for i in range(60)]
-    with counted(reader.model) as shapes:
-        for end in range(10, 60, 10):
-            check(reader, [HEAD + text[:end] + [2, 2]])
-    # Every second one is the comparison's.
-    passes = [width for rows, width in shapes][0::2]
-    assert passes[0] == len(HEAD) + 12
-    assert passes[1:] == [12] * 4
-    assert len(reader.ids) == len(HEAD) + 52
-
-
-def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
-    reader = ready(models("gpt2"))
-    check(reader, [HEAD])
-    with pytest.raises(IndexError):
-        reader.last_logits([[*HEAD, VOCABULARY + 5]])
-    assert reader.ids == []
-    check(reader, [[*HEAD, 3]])
-
-
-@pytest.mark.parametrize("name", ["llama", "gpt2", "bloom", "sliding", "mamba"])
-def test_likelihoods_are_those_of_whole_rows(models: Any, name: str) -> None:
-    model = models(name)
-    reader = PrefixReader(model)
-    rows = [[3, 4, 5], [6], [], [7, 8, 9, 10, 11], [3, 9]]
-    with torch.inference_mode():
-        for prefix in (HEAD, HEAD[:20], [*HEAD, 1, 2], [5, 6]):
-            expected = []
-            for row in rows:
-                logs = torch.log_softmax(
-                    model(torch.tensor([[*prefix, *row]])).logits[0], -1
-                )
-                last = len(prefix) - 1
-                expected.append(
-                    sum(float(logs[last + i, t]) for i, t in enumerate(row))
-                )
-            found = reader.likelihoods(prefix, rows)
-            torch.testing.assert_close(
-                found, torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=1e-3
-            )
 
 
 class Fails:
@@ -451,6 +406,7 @@ def _real_prompts() -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_real_model_of_sixteen_bits_reuses_its_prefix(
     smollm: tuple[Any, Any],
 ) -> None:
@@ -478,23 +434,3 @@ def test_a_real_model_of_sixteen_bits_reuses_its_prefix(
     reusing = TransformersMargin(wide, tokenizer)
     reusing.choose(prompts[0], ("2", "1"))
     assert reusing.choose_many(prompts, ("2", "1")) == pytest.approx(exact, abs=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)  # without arithmetic of 16 bits it takes minutes
-@pytest.mark.parametrize("reuse", [False, True])
-def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(
-    smollm: tuple[Any, Any], reuse: bool
-) -> None:
-    # Processors without arithmetic of 16 bits round a batch otherwise than a single prompt.
-    near = partial(pytest.approx, abs=0.03)
-    weigher = TransformersMargin(*smollm, reuse_prefix=reuse)
-    prompts = _real_prompts()
-    together = weigher.choose_many(prompts, ("2", "1"))
-    alone = [weigher.choose(prompt, ("2", "1")) for prompt in prompts]
-    assert together == near(alone)
-    weigher.batch_size = 2
-    assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == near(alone)
-    assert (
-        weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
-    )

@@ -11,7 +11,7 @@ from fixture_cases import examples
 from small_models import words_tokenizer
 
 from structrag.errors import InvalidParameter
-from structrag.models.summariser import TransformersSummariser
+from structrag.models.llm import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.retrieval.d3.index import D3Index
 
@@ -118,44 +118,6 @@ def tokenizer() -> Any:
     return words_tokenizer(WORDS, bos_token="<s>", eos_token="</s>", pad_token="<pad>")
 
 
-def test_a_pair_is_given_the_settings_and_a_text_up_to_its_limit() -> None:
-    model = Writes()
-    summariser = TransformersSummariser(
-        (model, tokenizer()),
-        min_length=2,
-        max_length=9,
-        num_beams=3,
-        length_penalty=0.5,
-        no_repeat_ngram_size=7,
-        max_input=8,
-    )
-    assert summariser.complete("owl hunts mice at night by the pond the heron") == (
-        "owl hunts"
-    )
-    (options,) = model.options
-    ids, mask = options.pop("input_ids"), options.pop("attention_mask")
-    assert " ".join(WORDS[i] for i in ids[0]) == "owl hunts mice at night by the pond"
-    assert mask.tolist() == [[1] * 8]
-    assert options == {
-        "min_length": 2,
-        "max_length": 9,
-        "num_beams": 3,
-        "length_penalty": 0.5,
-        "no_repeat_ngram_size": 7,
-        "do_sample": False,
-    }
-    assert model.evaluates
-
-
-def test_the_settings_are_those_of_bart_if_nothing_is_said() -> None:
-    model = Writes()
-    summariser = TransformersSummariser((model, tokenizer()))
-    assert summariser.complete("owl") == "owl hunts"
-    numbers = [model.options[0][name] for name in ("min_length", "max_length")]
-    assert (numbers, model.options[0]["num_beams"]) == ([56, 142], 4)
-    assert summariser.name == "Writes(56, 142, 4, 2.0, 3)"
-
-
 def test_its_name_is_that_of_the_checkpoint(folder: Path) -> None:
     pair = (Writes("some/bart"), tokenizer())
     assert TransformersSummariser(pair).name == "some/bart(56, 142, 4, 2.0, 3)"
@@ -172,24 +134,9 @@ def test_settings_below_the_least_are_refused(
         TransformersSummariser((Writes(), tokenizer()), **settings)
 
 
-def test_the_least_settings_will_do() -> None:
-    least = {"min_length": 0, "max_length": 1, "num_beams": 1, "max_input": 8}
-    summariser = TransformersSummariser((Writes(), tokenizer()), **least)
-    assert summariser.complete("owl") == "owl hunts"
-    assert TransformersSummariser(
-        (Writes(), tokenizer()), min_length=9, max_length=9
-    ).complete("owl")
-
-
 @pytest.mark.parametrize(
     "model", [("one", "two"), (Writes(),), (Writes(), None, None), Writes()]
 )
 def test_what_is_no_pair_is_refused(model: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"or a \(model, tokenizer\) pair"):
         TransformersSummariser(model)
-
-
-def test_summarisers_are_told_apart_as_objects_and_show_their_settings_alone() -> None:
-    one, other = (TransformersSummariser((Writes(), tokenizer())) for _ in range(2))
-    assert len({one, other}) == 2
-    assert "_lock" not in repr(one) and "max_input=1024" in repr(one)

@@ -7,7 +7,6 @@ import copy
 import pickle
 from typing import Any
 
-import numpy as np
 import pytest
 from fixture_cases import examples
 
@@ -18,7 +17,6 @@ transformers = pytest.importorskip(
 
 from small_models import small_causal_model, words_tokenizer  # noqa: E402
 
-from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.model_calls.cache import Cache  # noqa: E402
 from structrag.model_calls.runner import Runner  # noqa: E402
@@ -32,7 +30,6 @@ from structrag.models.transformers_margin import (  # noqa: E402
     TransformersMargin,
     tokens_of_prompt,
 )
-from structrag.reading.files import read_text  # noqa: E402
 
 WORDS = [
     "<pad>",
@@ -147,61 +144,12 @@ async def test_it_answers_a_runner(model: Any, tokenizer: Any) -> None:
     assert runner.usage.calls == len(PROMPTS)
 
 
-def test_it_splits_documents(model: Any, tokenizer: Any) -> None:
-    document = read_text(
-        "The cats eat. The dogs sleep. The cats sleep. The dogs eat all day. The end is near."
-    )
-    for context in ("adjacent", "chunk"):
-        explanation = IDMSSplitter(
-            margin=TransformersMargin(model, tokenizer), context=context, min_tokens=0
-        ).explain(document)
-        assert {chunk.extras["margin_source"] for chunk in explanation.chunks} == {
-            "function"
-        }
-        assert "".join(chunk.text for chunk in explanation.chunks) == document.text
-        assert np.isfinite(explanation.series[0].values[1:]).all()
-    batched = IDMSSplitter(
-        margin=TransformersMargin(model, tokenizer), context="adjacent"
-    ).explain(document)
-    asked = IDMSSplitter(context="adjacent").explain(
-        document,
-        runner=Runner(llm=TransformersMargin(model, tokenizer)),
-    )
-    assert batched.series[0].values[1:] == pytest.approx(
-        asked.series[0].values[1:], abs=1e-5
-    )
-
-
 def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:
     weigher = TransformersMargin(model, tokenizer)
     again = pickle.loads(pickle.dumps(weigher))
     assert again.choose("cats", ("1", "2")) == weigher.choose("cats", ("1", "2"))
     with pytest.raises(InvalidParameter, match="tokenizer must be passed"):
         TransformersMargin(model)
-
-
-@pytest.mark.parametrize(
-    "name", ["no-such-model", "some/such-model", "/no/such/folder"]
-)
-def test_a_model_that_is_not_on_this_machine_is_not_fetched(
-    model: Any, tokenizer: Any, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transformers = pytest.importorskip("transformers")
-    asked: list[dict[str, Any]] = []
-
-    def refuse(_name: str, **options: Any) -> None:
-        asked.append(options)
-        raise OSError("not here")
-
-    for loader in (transformers.AutoModelForCausalLM, transformers.AutoTokenizer):
-        monkeypatch.setattr(loader, "from_pretrained", refuse)
-    with pytest.raises(
-        InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"
-    ):
-        TransformersMargin(name)
-    with pytest.raises(InvalidParameter, match="tokenizer must be a folder"):
-        TransformersMargin(model, name)
-    assert asked == [{"local_files_only": True}] * 2
 
 
 def test_pairs_of_passages_are_asked_about_by_the_splitters_prompt(
@@ -223,15 +171,6 @@ def test_the_question_about_pairs_may_be_another(model: Any, tokenizer: Any) -> 
     assert weigher([("cats", "dogs")]) == pytest.approx([margin], abs=1e-5)
     with pytest.raises(InvalidParameter, match="prompt must"):
         TransformersMargin(model, tokenizer, prompt="A {left}")
-
-
-def test_spellings_of_an_option_are_its_tokens_in_any_case(
-    model: Any, tokenizer: Any
-) -> None:
-    weigher = TransformersMargin(model, tokenizer)
-    yes = [WORDS.index("Yes"), WORDS.index("yes")]
-    assert weigher.option_ids(("YES", "no")) == (yes, [WORDS.index("no")])
-    assert weigher.option_ids(("a", "b")) == ([WORDS.index("A")], [WORDS.index("B")])
 
 
 @pytest.mark.parametrize("reuse", [True, False])

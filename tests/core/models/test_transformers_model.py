@@ -7,8 +7,6 @@ import copy
 import math
 import pickle
 import warnings
-from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,11 +22,11 @@ from small_models import (  # noqa: E402
     small_tokenizer,
 )
 
-from structrag import FunctionModel, Index, MultiViewRetriever, read_text  # noqa: E402
+from structrag import Index, MultiViewRetriever, read_text  # noqa: E402
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.model_calls.cache import Cache  # noqa: E402
-from structrag.model_calls.requests import Ask, Choose, Flow  # noqa: E402
+from structrag.model_calls.requests import Ask, Flow  # noqa: E402
 from structrag.model_calls.runner import Runner  # noqa: E402
 from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
 from structrag.models.transformers_model import (  # noqa: E402
@@ -217,61 +215,6 @@ def test_what_it_refuses(model: Any, tokenizer: Any) -> None:
         TransformersModel("no/such-model")
 
 
-class Writes:
-    """Writes words behind every prompt, and remembers what it was given."""
-
-    def __init__(self, words: str, ends: Any = None, **config: Any) -> None:
-        self.words = words
-        self.config = SimpleNamespace(**config)
-        self.generation_config = SimpleNamespace(eos_token_id=ends)
-        self.rows: list[list[list[int]]] = []
-        self.options: list[dict[str, Any]] = []
-
-    def generate(self, input_ids: Any, **options: Any) -> Any:
-        ids = input_ids
-        self.rows.append(ids.tolist())
-        self.options.append(options)
-        return torch.cat([ids, torch.tensor([ids_of(self.words)] * len(ids))], dim=1)
-
-
-class Padded:
-    """Words as token ids, of which `<s>` is the padding."""
-
-    pad_token_id = WORDS.index("<s>")
-
-    def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
-        return [WORDS.index(w) if w in WORDS else 1 for w in text.split()]
-
-    def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
-        return " ".join(WORDS[i] for i in ids)
-
-
-def test_prompts_of_like_length_are_padded_in_front_to_one_width() -> None:
-    model = Writes("dogs")
-    llm = TransformersModel(model, Padded(), batch_size=2)
-    prompts = ["cats eat . yes", "1 2", "no", "cats eat ."]
-    assert llm.complete_many(prompts) == ["dogs"] * 4
-    first, second = model.rows
-    assert [[WORDS[i] for i in row] for row in first] == [["<s>", "no"], ["1", "2"]]
-    assert [[WORDS[i] for i in row] for row in second] == [
-        ["<s>", "cats", "eat", "."],
-        ["cats", "eat", ".", "yes"],
-    ]
-    masks = [options["attention_mask"].tolist() for options in model.options]
-    assert masks == [[[0, 1], [1, 1]], [[0, 1, 1, 1], [1, 1, 1, 1]]]
-    for options in model.options:
-        assert options["max_new_tokens"] == 256 and options["do_sample"] is False
-        assert options["pad_token_id"] == WORDS.index("<s>")
-
-
-def test_its_name_is_that_of_what_it_was_loaded_from() -> None:
-    model = Writes("dogs", _name_or_path="some/model")
-    llm = TransformersModel(model, Padded(), window=100)
-    assert llm.name == "some/model|window=100, max_new_tokens=50"
-    plain = TransformersModel(model, Padded(), window=100, normalised=False)
-    assert plain.name == f"{llm.name}|not normalised"
-
-
 @pytest.mark.slow
 @pytest.mark.llm
 def test_a_real_model_answers(smollm: tuple[Any, Any]) -> None:
@@ -283,30 +226,3 @@ def test_a_real_model_answers(smollm: tuple[Any, Any]) -> None:
     scores = llm.score(prompts[0], countries, whole=True)
     assert max(scores) == scores[0]
     assert llm.choose("Is water wet? Answer yes or no.", ("yes", "no")) is not None
-
-
-@pytest.mark.slow
-@pytest.mark.llm
-def test_a_real_models_scores_depend_on_no_batch(smollm: tuple[Any, Any]) -> None:
-    llm = TransformersModel(*smollm)
-    prompt = "Which of these is about pumps? Answer with its title."
-    titles = [
-        "The wheel of the pump",
-        "Herons",
-        "Oil and water, and how they are kept apart",
-        "No",
-    ]
-    together = llm.score(prompt, titles)
-    assert [llm.score(prompt, [title])[0] for title in titles] == pytest.approx(
-        together, rel=0.02
-    )
-    llm.batch_size = 2
-    assert llm.score(prompt, titles[::-1])[::-1] == pytest.approx(together, rel=0.02)
-
-
-def test_a_function_is_asked_prompt_by_prompt() -> None:
-    def call_settings() -> Flow[list[object]]:
-        return (yield [Ask("a"), Ask("b"), Choose("c", ("1", "2"))])
-
-    answers = Runner(llm=FunctionModel(str.upper, name="upper")).run(call_settings())
-    assert answers[:2] == ["A", "B"]

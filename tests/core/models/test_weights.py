@@ -15,7 +15,7 @@ pytest.importorskip(
 )
 
 from structrag import SentenceTransformerEmbedder  # noqa: E402
-from structrag.models.weights import weights_label  # noqa: E402
+from structrag.models.loading import weights_label  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated"),

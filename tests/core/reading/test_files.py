@@ -22,6 +22,7 @@ from structrag.reading.files import (
     read_file,
     read_text,
 )
+from structrag.reading.limits import Limits
 
 
 @examples
@@ -166,10 +167,9 @@ def test_a_file_above_the_limit_is_not_read(tmp_path: Path) -> None:
         with pytest.raises(InvalidDocument, match="max_bytes allows 200,000,000"):
             read_file(tmp_path / name)
     (tmp_path / "a.md").write_text("# Abc")
-    assert read_file(tmp_path / "a.md", max_bytes=5).text == "# Abc"
-    assert read_file(tmp_path / "a.md", max_bytes=None).text == "# Abc"
+    assert read_file(tmp_path / "a.md", limits=Limits(max_bytes=5)).text == "# Abc"
     with pytest.raises(InvalidDocument, match="max_bytes allows 4"):
-        read_file(tmp_path / "a.md", max_bytes=4)
+        read_file(tmp_path / "a.md", limits=Limits(max_bytes=4))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")

@@ -85,10 +85,10 @@ def test_folders_and_both_loaders_read_it(path: Path) -> None:
     assert loaded == FileReading().load_bytes(path.read_bytes(), str(path))
 
 
-def test_it_is_read_in_a_process_of_its_own(path: Path) -> None:
-    document, isolated = read_file(path), read_file(path, isolated=True)
-    assert (isolated.text, isolated.title) == (document.text, document.title)
-    assert isolated.meta == document.meta
+def test_a_reader_process_gives_the_same(path: Path) -> None:
+    assert read_file(path, isolated=True) == read_file(path, isolated=False)
+    loaded = FileReading(isolated=True).load(path)
+    assert loaded == FileReading(isolated=False).load(path)
 
 
 def test_a_file_without_a_suffix_is_known_by_its_bytes(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore
 from fixture_cases import examples
@@ -20,7 +19,6 @@ from structrag.model_calls.requests import Ranking, Search
 from structrag.retrieval.fusion import union_size
 
 VIEWS = ("raw", "summary", "keywords")
-WORKED = {"raw": "ABCD", "summary": "BADC", "keywords": "ADBC"}
 TEXTS = [
     "The pump moves water through the inlet. It holds a pressure of 4 bar.",
     "A valve lets water pass or stops it. The valve is made of brass.",
@@ -174,26 +172,6 @@ def test_a_blank_query_finds_nothing(index: Index, preset: str) -> None:
         assert MultiViewRetriever(index, preset=preset).search(query) == []
 
 
-def asked_for(retriever: MultiViewRetriever, k: int | None = None) -> list[int]:
-    """How many chunks each route is asked for."""
-    flow = retriever.flow("q", k)
-    requests = flow.send(None)
-    while not isinstance(requests[0], Search):
-        requests = flow.send(retriever.run(call_settings(requests)))
-    return [request.n for request in requests]
-
-
-@examples
-def test_each_route_is_asked_for_its_pool_and_at_least_one_more_than_k(
-    index: Index, pool: int | None, k: int, own: int, host: int
-) -> None:
-    retriever = MultiViewRetriever(index, pool=pool)
-    assert asked_for(retriever, k) == [own] * 6
-    # Of a host's vector store fewer; its BM25 is the index's own.
-    hosted = MultiViewRetriever(scripted(WORKED), pool=pool, k=k)
-    assert asked_for(hosted) == [host] * 3 + [own] * 3
-
-
 def test_a_pool_of_nothing_is_refused(index: Index) -> None:
     with pytest.raises(InvalidParameter, match="pool must be a number of at least 1"):
         MultiViewRetriever(index, pool=0)
@@ -324,11 +302,6 @@ def test_bad_settings(index: Index, options: dict[str, Any], sentence: str) -> N
         MultiViewRetriever(index, **options)
 
 
-def test_whole_numbers_of_any_type(index: Index) -> None:
-    assert len(MultiViewRetriever(index, k=2.0).search("pump")) == 2
-    assert len(MultiViewRetriever(index).search("pump", int(np.int64(3)))) == 3
-
-
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_an_empty_index(preset: str) -> None:
     index = Index(preset=preset)
@@ -383,11 +356,6 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
         )
         == "d3"
     )
-
-
-def call_settings(requests: Any) -> Any:
-    """Steps that ask for the requests and return the answers."""
-    return (yield requests)
 
 
 def test_scores_of_words_are_divided_by_the_highest() -> None:

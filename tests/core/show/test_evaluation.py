@@ -12,7 +12,7 @@ from question_making import DOCUMENTS, questions_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation.estimates import MeanEstimate
+from structrag.evaluation.aggregate import MeanEstimate
 from structrag.evaluation.labelled import Evaluation, MethodScores, evaluate
 from structrag.show.evaluation import plot_evaluation
 

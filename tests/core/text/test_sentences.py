@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import pytest
 import regex
@@ -98,25 +97,6 @@ def test_without_a_model_abbreviations_still_work(
         sentences._punkt.cache_clear()
 
 
-@settings(deadline=None)
-@given(st.text(st.sampled_from("aB .?!\"')(\n0-,;:"), max_size=60))
-def test_skipping_nltk_loses_no_sentence(text: str) -> None:
-    oracle = sentences._punkt("english")
-    theirs = [start for start, _ in oracle.span_tokenize(text)][1:]
-    assert sentences._PUNKT_END.search(text) or not theirs
-
-
-@settings(deadline=None)
-@given(st.text(st.sampled_from("aB .?!\"')(\n0-,;:"), max_size=120), st.integers(8, 40))
-def test_tiling_holds_with_small_windows(text: str, window: int) -> None:
-    before = sentences._WINDOW
-    sentences._WINDOW = window
-    try:
-        assert "".join(pieces(text)) == (text if text.strip() else "")
-    finally:
-        sentences._WINDOW = before
-
-
 def test_windows_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
         'He went to the U.S. Senate. "It is Mr. J. Smith!" (So.) And... then it e.g. ended? '
@@ -149,22 +129,6 @@ def test_nltk_is_imported_only_when_needed_and_left_alone() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit", ["word ", "x", "Word word. ", "今天天气。", "x!", "é\u0301 word "]
-)
-def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        start = time.process_time()
-        sentence_spans(text), word_starts(text), safe_cuts(text)
-        return time.process_time() - start
-
-    seconds(1000)
-    small, large = min(seconds(100_000) for _ in range(3)), seconds(800_000)
-    assert large < 24 * small + 0.5
 
 
 @settings(deadline=None)

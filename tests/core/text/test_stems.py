@@ -7,8 +7,7 @@ import sys
 
 from fixture_cases import examples
 
-from structrag.text.stems import count_stems, stem_keys, stems
-from structrag.text.terms import STEM_LANGUAGES
+from structrag.text.terms import STEM_LANGUAGES, count_stems, stem_keys, stems
 
 
 @examples
@@ -33,7 +32,7 @@ def test_english_and_german_are_known() -> None:
 
 
 def test_a_stem_has_the_same_number_in_every_process() -> None:
-    code = "from structrag.text.stems import stem_keys; print(stem_keys(['pump'])[0])"
+    code = "from structrag.text.terms import stem_keys; print(stem_keys(['pump'])[0])"
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -9,9 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,9 +17,6 @@ from hypothesis import strategies as st
 from benchmarks.token_estimate import written
 from structrag.errors import InvalidParameter
 from structrag.model_calls.naming import setting_name
-from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.selection import Selection
-from structrag.text import tokens
 from structrag.text.tokens import (
     TokenCounter,
     check_counter,
@@ -166,12 +161,6 @@ def test_huggingface_transformers() -> None:
     assert pickle.loads(pickle.dumps(count))("a b") == 2
 
 
-def test_huggingface_counters_of_one_vocabulary_are_equal_and_short_to_print() -> None:
-    count, same = (huggingface_counter(word_tokenizer(4)) for _ in range(2))
-    assert count == same and hash(count) == hash(same)
-    assert "tokenizer=" not in repr(count)
-
-
 def test_huggingface_refuses_other_things() -> None:
     with pytest.raises(InvalidParameter, match="tokenizer"):
         huggingface_counter("all-MiniLM-L6-v2")
@@ -202,44 +191,3 @@ def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def
 def test_a_counter_that_returns_no_number_is_named(wrong: TokenCounter) -> None:
     with pytest.raises(InvalidParameter, match="counter must be"):
         check_counter(wrong)
-
-
-@pytest.mark.parametrize("settings", [Routing, Selection])
-def test_stages_of_d3_try_their_counters(settings: Any) -> None:
-    with pytest.raises(InvalidParameter, match="counter must be"):
-        settings(counter=str.split)
-
-
-@pytest.mark.parametrize(("text", "count"), [("", 0), ("a", 1), ("one " * 10, 10)])
-def test_common_words_are_a_token_each(text: str, count: int) -> None:
-    assert count_tokens(text) == count
-
-
-def test_a_counter_may_count_nothing() -> None:
-    counter = check_counter(lambda text: 0)
-    assert counter("a") == 0
-    with pytest.raises(InvalidParameter, match="must be a function from a string"):
-        check_counter(3)  # type: ignore[arg-type]
-
-
-def test_the_folder_of_encodings_is_chosen_for_a_moment_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    tokens._tiktoken_encoding.cache_clear()
-    assert tiktoken_counter()("hello world") == 2
-    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
-    with pytest.raises(InvalidParameter, match="'p50k_base' is not on this machine"):
-        tiktoken_counter("p50k_base")
-    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
-    monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
-    monkeypatch.setenv("DATA_GYM_CACHE_DIR", "")
-    tokens._tiktoken_encoding.cache_clear()
-    assert tiktoken_counter()("hello world") == 2
-    assert "TIKTOKEN_CACHE_DIR" not in os.environ
-
-
-def test_a_counter_may_return_any_kind_of_number() -> None:
-    assert check_counter(len) is len
-    check_counter(lambda text: np.int64(len(text)))
-    check_counter(lambda text: len(text) / 4)

@@ -70,7 +70,7 @@ class DensityFactors:
 
 @dataclass(frozen=True, slots=True)
 class DensitySettings:
-    """How density is measured.
+    """Settings of the measure of density.
 
     Example:
         >>> DensitySettings(entity_weight="count").mode

@@ -281,7 +281,7 @@ class IDMSEnricher:
     def _faithful(
         self, text: str, names: Sequence[str], most: int, answer: str
     ) -> bool:
-        """Whether a shortened text is short and has the text's entities only."""
+        """Return True if a shortened text is short and has only entities of the text."""
         answer = answer.strip()
         if not answer or self.density.counter(answer) > most:
             return False
@@ -348,7 +348,7 @@ class EnrichingSplitter(ReadingSplitter):
     enricher: IDMSEnricher
 
     def explain_flow(self, document: Document) -> Flow[Explanation]:
-        """What the splitter saw, with the enriched chunks."""
+        """Explain the splitter, with the enriched chunks."""
         explanation = yield from self.splitter.explain_flow(document)
         chunks = yield from self.enricher.enrich_flow(document, explanation.chunks)
         return replace(explanation, chunks=tuple(chunks))
@@ -358,7 +358,7 @@ ENRICHMENTS = ("none", "reduce", "supplement", "both", "paper")
 
 
 def as_enricher(value: Any) -> IDMSEnricher | None:
-    """The enricher that a host's `enrich` stands for; None for "none".
+    """Return the enricher for a host's `enrich`; None for "none".
 
     Example:
         >>> as_enricher("reduce").supplement, as_enricher({"rounds": 1}).rounds
@@ -429,7 +429,7 @@ def with_enrichment(
     counter: TokenCounter,
     into_context: bool = True,
 ) -> ReadingSplitter:
-    """The splitter with the enrichment that `enrich` stands for.
+    """Return the splitter with the enrichment that a host's `enrich` names.
 
     `as_enricher` reads `enrich`. Index texts stay within the limit of the splitter's chunks.
 

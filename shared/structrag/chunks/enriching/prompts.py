@@ -1,4 +1,4 @@
-"""What the language model is asked in an enrichment."""
+"""The prompts of an enrichment."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentPrompts:
-    """What `IDMSEnricher` asks a language model.
+    """The prompts of `IDMSEnricher`.
 
     Example:
         >>> from structrag import IDMSEnricher

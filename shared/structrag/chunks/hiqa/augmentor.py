@@ -1,17 +1,22 @@
-"""From segments to chunks: what is indexed (HiQA, section 3.2)."""
+"""The index texts of segments (HiQA, section 3.2)."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
+from structrag._locks import cached_property
 from structrag.chunks.divisions import Division, leading_path
 from structrag.chunks.hiqa.inline_text import Image
-from structrag.chunks.hiqa.segments import BlockRun, Segmenter, TypedBlock
-from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
+from structrag.chunks.hiqa.segments import (
+    BlockRun,
+    Segmenter,
+    Surroundings,
+    TypedBlock,
+    surroundings,
+)
 from structrag.chunks.hiqa.table_text import TextTable, index_line, row_runs, table_body
 from structrag.chunks.maker import ChunkMaker, IndexLimit, index_text
 from structrag.errors import InvalidAnswer
@@ -65,7 +70,7 @@ class Augmentor:
 
     @cached_property
     def section_starts(self) -> list[int]:
-        """Where the sections begin, in order."""
+        """The start of each section, in order."""
         return [section.start for section in self.outline.sections]
 
     @property
@@ -74,8 +79,8 @@ class Augmentor:
         return self.outline.document.text
 
     def chunks(self, division: Division) -> list[Chunk]:
-        """The chunks of a division, in reading order. If there is more than one text chunk, they
-        are numbered."""
+        """Return the chunks of a division, in reading order. Text chunks are numbered if there are
+        several."""
         chunks: list[Chunk] = []
         for segment in self.segmenter.segments(division):
             special = None
@@ -83,7 +88,7 @@ class Augmentor:
                 special = self._table(division, segment)
             elif segment.kind == "image":
                 special = self._image(division, segment)
-            # What the rules do not fit is text, so that nothing is dropped.
+            # A segment that no rule fits is text, so that nothing is dropped.
             chunks += self._texts(division, segment) if special is None else special
         texts = [i for i, chunk in enumerate(chunks) if chunk.kind == "text"]
         if len(texts) > 1:
@@ -93,8 +98,8 @@ class Augmentor:
         return chunks
 
     def _context(self, division: Division, *, leading: bool = False) -> Context:
-        """What stands in front of a chunk in the index. `leading` is for a text that starts with
-        the division's first heading, which it holds."""
+        """Return the text in front of a chunk in the index. A `leading` text starts with the
+        division's first heading and contains it."""
         if self.metadata == "section":
             return heading_context(
                 "",
@@ -134,8 +139,8 @@ class Augmentor:
         return {"images": images} if images else {}
 
     def _without_headings(self, piece: Piece) -> str | None:
-        """The text of a piece without heading lines, for the ablations. None where there are no
-        heading lines, or nothing else."""
+        """Return the text of a piece without heading lines, for the ablations; None if it has none,
+        or nothing else."""
         parts = []
         position = piece.start
         first = bisect_right(self.section_starts, piece.start) - 1
@@ -185,7 +190,7 @@ class Augmentor:
         return [title for title in titles if title not in path]
 
     def _around(self, segment: BlockRun) -> Surroundings:
-        """What stands around a segment; a caption in its markup counts first."""
+        """Return a segment's caption and nearest sentences; a caption in its markup comes first."""
         around = surroundings(
             self.text, segment.kind, segment.before, segment.after, self.cutter
         )
@@ -242,8 +247,8 @@ class Augmentor:
         context: Context,
         frames: Sequence[_Frame],
     ) -> tuple[_Frame, list[tuple[int, int]]] | None:
-        """What stands around the rows in the index, and the runs. Of the frames the first is taken
-        that leaves half the room for rows, else the last."""
+        """Return the frame of the rows in the index, and the runs. The first frame is taken that
+        leaves half the room for rows, else the last."""
         limit = self.maker.limit
         if limit is None or (
             self._tokens(segment.start, segment.end) <= limit
@@ -350,8 +355,7 @@ class Augmentor:
         return body
 
     def _descriptions(self, part: TypedBlock) -> tuple[list[str], int]:
-        """What the vision model says of images, and how often it failed. An image is described once
-        a document."""
+        """Describe images with the vision model, each once a document, and count failures."""
         if self.describe_image is None:
             return [], 0
         for image in part.images:
@@ -373,7 +377,7 @@ def _file_names(images: Sequence[Image]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Frame:
-    """What stands around the rows of a table in the index."""
+    """The text around the rows of a table in the index."""
 
     table: TextTable
     lead: Lines

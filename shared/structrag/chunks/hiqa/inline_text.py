@@ -121,19 +121,19 @@ def link_definitions(text: str) -> References:
 
 
 def may_have_images(markup: str) -> bool:
-    """Whether it is worth looking for images."""
+    """Return True if a text is worth searching for images."""
     return "![" in markup or "<img" in markup or "<IMG" in markup
 
 
 def markdown_images(markup: str, references: References) -> list[Image]:
-    """The images of a stretch of Markdown, in order. HTML `<img>` counts, what stands in code spans
-    does not. Linear in the text."""
+    """Return the images of a stretch of Markdown, in order, with HTML `<img>` and without code
+    spans. Linear in the text."""
     return [image for _, _, image in _placed_images(markup, references)]
 
 
 def lone_images(markup: str, references: References) -> list[Image]:
-    """The images of a paragraph that holds nothing else, else none. Links around them and
-    `{attributes}` behind them are allowed."""
+    """Return the images of a paragraph of nothing else, else none. Links around them and
+    `{attributes}` after them are allowed."""
     placed = _placed_images(markup, references)
     rest = []
     position = 0

@@ -6,9 +6,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
+from typing import TypeGuard
 
+from structrag._locks import cached_property
 from structrag.chunks.divisions import Division, division_blocks
 from structrag.chunks.hiqa.inline_text import (
     Image,
@@ -20,10 +21,10 @@ from structrag.chunks.hiqa.inline_text import (
     markdown_images,
     may_have_images,
 )
-from structrag.chunks.hiqa.surroundings import PROSE
 from structrag.chunks.hiqa.table_text import TextTable, html_table, pipe_table
 from structrag.reading.outline import Outline
 from structrag.records import Block, PlacedImage
+from structrag.text.cutting import Cutter
 
 _TABLE_TAG = re.compile(r"<(/?)table(?=[\s>/])", re.IGNORECASE)
 _TAGS_ONLY = re.compile(r"(?:\s*<[^<>!]{1,200}>){0,20}\s*")
@@ -69,12 +70,10 @@ class BlockRun:
 
     @property
     def start(self) -> int:
-        """Where the first block begins."""
         return self.parts[0].block.start
 
     @property
     def end(self) -> int:
-        """Behind the last block."""
         return self.parts[-1].block.end
 
     @property
@@ -84,7 +83,7 @@ class BlockRun:
 
     @property
     def tail(self) -> int | None:
-        """Where headings without a body begin in the last block, if any."""
+        """The start of headings without a body at the end of the last block, if any."""
         last = self.parts[-1]
         return last.own_end if last.own_end < last.block.end else None
 
@@ -112,7 +111,7 @@ class Segmenter:
 
     @property
     def is_markdown(self) -> bool:
-        """Whether images and links are written as in Markdown."""
+        """Return True if images and links are written as in Markdown."""
         return self.outline.document.format == "markdown"
 
     @cached_property
@@ -200,8 +199,8 @@ class Segmenter:
         return parts
 
     def _table_reach(self, blocks: Sequence[Block], i: int, depth: int) -> int:
-        """Behind which block the `depth` open tables are closed. They are open before block `i`.
-        The answer is `i` if no block closes them."""
+        """Return the index after the block that closes the `depth` tables that are open before
+        block `i`; `i` if none does."""
         for j in range(i, len(blocks)):
             if blocks[j].kind == "code":
                 continue
@@ -214,7 +213,7 @@ class Segmenter:
         return i
 
     def _part(self, block: Block, own_end: int) -> TypedBlock:
-        """A block as a table, an image that stands alone, or text."""
+        """Classify a block: a table, an image alone, or text."""
         start = block.text_start
         if block.kind == "table":
             table = pipe_table(
@@ -240,7 +239,7 @@ class Segmenter:
     def _lone_images(
         self, kind: str, markup: str, start: int
     ) -> tuple[list[Image], str]:
-        """The images of a block that holds nothing else, and a caption."""
+        """Return the images and the caption of a block of nothing else."""
         if not self.is_markdown:
             if kind != "image":
                 return [], ""
@@ -301,7 +300,7 @@ def _prose(neighbour: TypedBlock) -> Block | None:
 
 
 def _takes_tags(part: TypedBlock) -> bool:
-    """Whether tags behind it may join a part, a table or image."""
+    """Return True if a table or image may take in the tags that follow it."""
     return part.kind != "text" and part.own_end == part.block.end
 
 
@@ -325,3 +324,104 @@ def _join_quiet(parts: list[TypedBlock]) -> list[TypedBlock]:
         only_quiet = only_quiet and part.quiet
         joined.append(part)
     return joined
+
+
+# -- caption and sentences beside a table or an image
+
+
+PROSE = {"paragraph", "list", "quote"}  # kinds of blocks that sentences are taken from
+REACH = 2000  # characters of a neighbouring block that are looked at
+_TABLE = r"table|tab|tabelle|tableau|tabla|tabela|tabella"
+_FIGURE = r"figure|fig|abbildung|abb|figura|image|chart|diagram|plate"
+_CAPTIONS = {
+    "table": re.compile(
+        rf"[*_]{{0,3}}(?:(?:{_TABLE})\b\.?\s*(?:\d|[ivx]+\b|:)|表\s*\d|:\s*\S)",
+        re.IGNORECASE,
+    ),
+    "image": re.compile(
+        rf"[*_]{{0,3}}(?:(?:{_FIGURE})\b\.?\s*(?:\d|[ivx]+\b|:)|[图圖図]\s*\d)",
+        re.IGNORECASE,
+    ),
+}
+_ITALIC_LINE = re.compile(r"([*_]{1,3})[^*_\n]+\1")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The caption and the nearest sentences, white space collapsed.
+
+    Example:
+        >>> Surroundings(caption="Table 1: phones").before
+        ()
+    """
+
+    caption: str = ""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+def surroundings(
+    text: str, kind: str, before: Block | None, after: Block | None, cutter: Cutter
+) -> Surroundings:
+    """The caption and sentences of the neighbouring blocks.
+
+    A caption is a neighbouring block that begins like one ("Table 3", "Fig. 2:", "表 1"). Next to
+    an image one line in italics is a caption too.
+
+    - Table: the sentences that the line before it belongs to, at most the last 2, and the first
+      one behind it. Without a line before, the first 2 behind.
+    - Image: 2 before and 2 behind.
+    """
+    caption = ""
+    if _is_caption(before, text, kind):
+        caption, before = _flat(text, before.text_start, before.end), None
+    elif _is_caption(after, text, kind):
+        caption, after = _flat(text, after.text_start, after.end), None
+    last = _sentences_before(text, before, cutter) if before is not None else []
+    first = _sentences_after(text, after, cutter) if after is not None else []
+    if kind == "table" and before is not None:
+        line = _last_line(text, before.text_start, before.end)
+        last = [span for span in last if span[1] > line]
+        first = first[:1]
+    return Surroundings(
+        caption,
+        tuple(_flat(text, *span) for span in last[-2:]),
+        tuple(_flat(text, *span) for span in first[:2]),
+    )
+
+
+def _flat(text: str, start: int, end: int) -> str:
+    return " ".join(text[start : min(end, start + REACH)].split())
+
+
+def _last_line(text: str, start: int, end: int) -> int:
+    """Return the start of the last line that is not blank."""
+    return text.rfind("\n", start, start + len(text[start:end].rstrip())) + 1
+
+
+def _is_caption(block: Block | None, text: str, kind: str) -> TypeGuard[Block]:
+    if block is None or block.kind != "paragraph":
+        return False
+    start, end = block.text_start, block.end
+    if end - start > REACH:
+        return False
+    words = text[start:end].strip()
+    if kind == "image" and _ITALIC_LINE.fullmatch(words):
+        return True
+    return bool(_CAPTIONS[kind].match(words))
+
+
+def _sentences_before(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
+    """The last sentences of a block. One whose beginning is out of reach is left out unless it is
+    the only one."""
+    start, end = block.text_start, block.end
+    near = max(start, end - REACH)
+    spans = cutter.sentences(text, near, end)
+    return spans[1:] if near > start and len(spans) > 1 else spans
+
+
+def _sentences_after(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
+    start, end = block.text_start, block.end
+    near = min(end, start + REACH)
+    spans = cutter.sentences(text, start, near)
+    return spans[:-1] if near < end and len(spans) > 1 else spans

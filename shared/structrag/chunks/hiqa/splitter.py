@@ -1,5 +1,5 @@
-"""Hierarchical contextual augmentation (HiQA, section 3.2). Every text, table and image of a
-document stands under the path of its headings."""
+"""Hierarchical contextual augmentation (HiQA, section 3.2): every text, table and image of a
+document is indexed under the path of its headings."""
 
 from __future__ import annotations
 

@@ -130,8 +130,8 @@ def html_table(markup: str, offset: int) -> TextTable | None:
 
 
 def index_line(row: TableRow, *, cells: bool) -> str:
-    """What a row gives to the index text. It is its label and cells that are passages to read, or
-    with `cells` every cell."""
+    """Return a row's line in the index text: its label and the cells that are passages, or with
+    `cells` every cell."""
     indexed = []
     for i, cell in enumerate(row.cells):
         if cell and (cells or i == 0 or count_tokens(cell) > PROSE_TOKENS):

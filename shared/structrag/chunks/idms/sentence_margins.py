@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structrag.chunks.bounds import Run
-from structrag.chunks.scopes import UnitScope
-from structrag.chunks.units import Unit
+from structrag.chunks.runs import Run
+from structrag.chunks.units import Unit, UnitScope
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice, warn_user
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow
@@ -95,7 +94,7 @@ class GapModel:
 
     @property
     def asked(self) -> bool:
-        """Whether a model is there that should have given every margin."""
+        """Return True if there is a model that should have given every margin."""
         return self.source not in {"", NONE}
 
     def margin_flow(self, pairs: Sequence[Pair]) -> Flow[list[float | None]]:
@@ -163,8 +162,8 @@ class SentenceMargins:
 
 @dataclass(slots=True)
 class DocumentGaps:
-    """What was read from a document of n units. Number i belongs to the gap in front of unit i. It
-    is NaN where a scope starts."""
+    """The readings of a document of n units. Number i belongs to the gap before unit i; it is NaN
+    at the start of a scope."""
 
     model: GapModel
     sentences: SentenceMargins
@@ -183,7 +182,7 @@ class DocumentGaps:
 
     @property
     def source(self) -> str:
-        """What margins were read from."""
+        """The source of the margins."""
         if self.model.source in {"", NONE, UNUSABLE}:
             return WORDS if self.sentences.by_words else SIMILARITY
         return self.model.source
@@ -200,7 +199,7 @@ class DocumentGaps:
         yield from self.read(places, pairs)
 
     def read(self, places: Sequence[int], pairs: Sequence[Pair]) -> Flow[None]:
-        """Fill in the margins at these places; the similarity where there is no answer."""
+        """Fill in the margins at these places, by similarity if there is no answer."""
         margins = yield from self.model.margin_flow(pairs)
         margins = margins or [None] * len(places)
         missing = []
@@ -230,7 +229,7 @@ def check_margin(margin: str | MarginFunction) -> None:
 
 
 def _checked(values: Sequence[float | None], n: int) -> list[float | None]:
-    """The margins of a function, if there are `n` within range."""
+    """Return the margins of a function if there are `n` within range."""
     margins = [None if value is None else float(value) for value in values]
     bad = [value for value in margins if value is not None and not -1.0 <= value <= 1.0]
     if bad or len(margins) != n:

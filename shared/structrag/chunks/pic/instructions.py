@@ -1,5 +1,5 @@
-"""What sentences are compared with. It is the pseudo-instruction (PIC, section 3.1), or the user's
-instructions."""
+"""The texts that sentences are compared with: the pseudo-instruction (PIC, section 3.1), or the
+user's instructions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from structrag.chunks.pic.summaries import ModelSummary, summary_flow
 from structrag.chunks.run_vectors import pooled, unit_text, windows_of
-from structrag.chunks.scopes import UnitScope
+from structrag.chunks.units import UnitScope
 from structrag.errors import InvalidParameter
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Document
@@ -25,7 +25,7 @@ Rows = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What the sentences of one scope are compared with."""
+    """The text that the sentences of one scope are compared with."""
 
     vectors: FloatArray  # shape (m, d); the closest counts
     # In place of vectors: the scope's own sentences that are its summary.
@@ -37,7 +37,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class InstructionSettings:
-    """Where instructions come from; as in `PICSplitter`."""
+    """The settings of instructions, as in `PICSplitter`."""
 
     pseudo_instruction: str
     texts: Sequence[str]
@@ -49,7 +49,7 @@ class InstructionSettings:
 
     @property
     def by_user(self) -> bool:
-        """Whether the user's texts or vectors replace the pseudo-instruction."""
+        """Return True if the user's texts or vectors replace the pseudo-instruction."""
         return bool(self.texts) or self.vectors is not None
 
 
@@ -166,7 +166,7 @@ def _pseudo_instruction(
     texts: Sequence[str],
     matrix: FloatArray,
 ) -> Instruction:
-    """The summary, whose vector is given, or what stands for it.
+    """Return the summary with its vector, or a substitute.
 
     Without a model these are a scope's own most central sentences. Else it is the mean of all
     their vectors, with the reason where a summary failed.

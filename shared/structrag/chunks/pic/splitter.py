@@ -11,19 +11,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
-from structrag.chunks.bounds import Run, SizeLimits, join_small, runs_of, split_large
 from structrag.chunks.model_splitter import Explanation
 from structrag.chunks.pic.instructions import (
+    Instruction,
     InstructionSettings,
     instruction_flow,
     read_texts,
     read_vectors,
 )
-from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
-from structrag.chunks.scopes import UnitScope
-from structrag.chunks.series import Series, changes, check_threshold
+from structrag.chunks.runs import (
+    EPSILON,
+    BoolArray,
+    Run,
+    RunMean,
+    SizeLimits,
+    changes,
+    check_threshold,
+    join_small,
+    labels,
+    runs_of,
+    similarity_to_own,
+    split_large,
+    threshold_of,
+    weighted_mean,
+)
+from structrag.chunks.units import Series, UnitScope
 from structrag.errors import (
     InvalidParameter,
     check_at_least,
@@ -34,8 +50,11 @@ from structrag.model_calls.requests import Flow
 from structrag.reading.outline import Outline
 from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
+from structrag.text.arrays import FloatArray
+from structrag.text.cutting import Piece
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.vectors import similarity
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -275,8 +294,7 @@ class PICSplitter(BoundarySplitter):
         )
 
     def _is_worth_it(self, text: str, scope: UnitScope, by_section: bool) -> bool:
-        """Whether to examine a scope. It is skipped if it can only be one chunk, nor is a short
-        section."""
+        """Return False for a scope that can only be one chunk, and for a short section."""
         if len(scope.units) < (3 if by_section else 2):
             return False
         if by_section and count_tokens(text[scope.start : scope.end]) < SECTION_TOKENS:
@@ -302,3 +320,90 @@ class PICSplitter(BoundarySplitter):
                 of_zone = join_small(of_zone, sizes, limits, judged.closeness)
             runs += split_large(of_zone, sizes, limits, judged.affinity)
         return runs
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judgement of the n units of one scope. Without an instruction all are relevant, and
+    nothing was compared."""
+
+    # Cosine of each unit with the one before; 0 for the first, and without vectors.
+    affinity: list[float]
+    instruction: Instruction | None
+    values: FloatArray  # shape (n,); similarities
+    threshold: float  # NaN without an instruction
+    flags: BoolArray  # shape (n,); whether relevant
+    mean: RunMean  # of the values in a run, weighted by tokens
+
+    def is_relevant(self, run: Run) -> bool:
+        """Return True if a run's units are relevant; if they differ, if its mean is."""
+        flags = self.flags[run[0] : run[1]]
+        if flags.any() and not flags.all():
+            return self.mean(run) >= self.threshold - EPSILON
+        return bool(flags[0])
+
+    def closeness(self, left: Run, right: Run) -> float:
+        """Return how near the mean values of two runs are."""
+        return -abs(self.mean(left) - self.mean(right))
+
+    def extras(self, run: Run, _: Piece | None = None) -> dict[str, Any]:
+        """The extras of the chunk of a run, as in `PICSplitter`."""
+        if self.instruction is None:
+            return {"relevant": True, "mean_similarity": None, "threshold": None}
+        is_finite = np.isfinite(self.threshold)  # JSON has no infinity
+        extras: dict[str, Any] = {
+            "relevant": self.is_relevant(run),
+            "mean_similarity": round(self.mean(run), 6),
+            "threshold": round(self.threshold, 6) if is_finite else None,
+        }
+        if self.instruction.degraded:
+            extras["degraded"] = True
+        return extras
+
+    def series(self, scope: UnitScope, runs: Sequence[Run]) -> Series:
+        """Return the numbers and runs for an explanation."""
+        # A unit above the limit is in several chunks.
+        different = tuple(dict.fromkeys(runs))
+        if self.instruction is None:
+            return Series(scope.units, (), (), different)
+        return Series(
+            units=scope.units,
+            values=tuple(self.values.tolist()),
+            thresholds=(self.threshold,) * len(self.values),
+            runs=different,
+            note=self.instruction.note,
+        )
+
+
+def judge(
+    scope: UnitScope,
+    matrix: FloatArray | None,
+    instruction: Instruction | None,
+    *,
+    threshold: str | float,
+    spread: float,
+    hysteresis: float,
+) -> Judged:
+    """Compare a scope's units with the instruction. The rows of `matrix` are the units' vectors.
+    Settings are those of `PICSplitter`."""
+    n = len(scope.units)
+    affinity = np.zeros(n)
+    values = np.zeros(n)
+    limit = float("nan")
+    flags = np.ones(n, dtype=bool)
+    if matrix is not None:
+        affinity[1:] = (matrix[1:] * matrix[:-1]).sum(axis=1)
+        if instruction is not None:
+            values = relevance(matrix, instruction)
+            limit = threshold_of(values, threshold, spread)
+            flags = labels(values, limit, margin=hysteresis * float(values.std()))
+    mean = weighted_mean(values, scope.sizes)
+    return Judged(affinity.tolist(), instruction, values, limit, flags, mean)
+
+
+def relevance(matrix: FloatArray, instruction: Instruction) -> FloatArray:
+    """Each sentence's highest cosine with an instruction vector. Where the instruction is the
+    scope's own sentences, none is compared with itself."""
+    if instruction.picked:
+        return similarity_to_own(matrix, instruction.picked)
+    return similarity(matrix, instruction.vectors)

@@ -36,7 +36,7 @@ Give the summary directly, without any other text."""
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """What the language model said of one text."""
+    """The answer of the language model about one text."""
 
     text: str = ""  # "": nothing that can be used
     failure: str = ""  # why there is none, or not of all of it; "": all went well
@@ -136,7 +136,7 @@ def pack(pieces: Sequence[str], window: int | None, *, least: int = 1) -> list[s
 
 
 def _no_model(answers: Mapping[int, Sequence[Any]]) -> bool:
-    """Whether there was no model to answer."""
+    """Return True if there was no model to answer."""
     in_order = chain.from_iterable(answers.values())
     failures = [answer for answer in in_order if isinstance(answer, Failed)]
     return any(isinstance(failure.reason, NoModel) for failure in failures)

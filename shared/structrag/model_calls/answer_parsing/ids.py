@@ -7,10 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from structrag.model_calls.answer_parsing.json import bare, first_value
-from structrag.model_calls.answer_parsing.lists import is_refusal
+from structrag.model_calls.answer_parsing.lists import bare, first_value, is_refusal
 
-# What models that can be held to a JSON schema are asked for.
+# The JSON schema for models that can be held to one.
 ID_SCHEMA = {
     "type": "object",
     "properties": {"ids": {"type": "array", "items": {"type": "integer"}}},
@@ -105,7 +104,7 @@ def _items(text: str) -> list[Item]:
 
 
 def _chosen(value: dict[str, Any]) -> list[Any]:
-    """What of a JSON object holds ids: its keys, a list, or what is called an id."""
+    """Return the parts of a JSON object that are ids: its keys, a list, or a value named id."""
     if value and all(key.strip(" []").isdecimal() for key in value):
         return [key for key, part in value.items() if _is_yes(part)]
     if any(part is False for part in value.values()):

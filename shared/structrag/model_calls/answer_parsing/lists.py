@@ -1,12 +1,58 @@
-"""A summary or keywords in a language model's answer, read leniently."""
+"""Read JSON, a summary or keywords in a language model's answer leniently: in fences and between
+other words."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from structrag.model_calls.answer_parsing.json import first_value, without_fences
+_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
+
+
+def without_fences(text: str) -> str:
+    """The text without the lines that open and close code."""
+    return _FENCE.sub("", text)
+
+
+def bare(answer: str) -> str:
+    """The answer without fences, and without white space around it."""
+    return without_fences(answer).strip()
+
+
+def bracketed(text: str) -> Iterator[str]:
+    """The text between the outer braces, then between the outer brackets."""
+    for opening, closing in ("{}", "[]"):
+        first, last = text.find(opening), text.rfind(closing) + 1
+        if 0 <= first < last:
+            yield text[first:last]
+
+
+def loaded(text: str, *, literals: bool = False) -> Any:
+    """The JSON value that a text is, None for another text. With `literals` a Python list, tuple,
+    set or dictionary is read too."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if literals and text[:1] in {"[", "{", "("}:
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            pass
+    return None
+
+
+def first_value(answer: str, *, literals: bool = False) -> Any:
+    """The value that the answer is or holds, or None; see `loaded`."""
+    for text in (answer.strip(), *bracketed(answer)):
+        value = loaded(text, literals=literals)
+        if value is not None:
+            return value
+    return None
+
 
 MAX_WORDS = 6  # a keyword of more words is a sentence
 MAX_CHARACTERS = 60  # of a keyword, whatever its script
@@ -24,7 +70,7 @@ _REFUSAL = re.compile(
 _NONE = {"none", "null", "n/a"}
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _NAMED = re.compile(r"[^\W\d_]|\d.*\d")  # a letter, or more than one digit
-# Of broken JSON, of markup, and of addresses.
+# Signs of broken JSON, markup and addresses.
 _MARKUP = re.compile(r"[{}\[\]<>]|\"\s*:|://")
 LOOKED_AT = 2000  # characters of an answer that may go round in circles
 LEAST_LOOP = 160  # characters; in shorter ones letters are repeated by chance
@@ -74,7 +120,7 @@ def parse_keywords(answer: str) -> list[str]:
 
 
 def _separated(plain: str) -> list[str]:
-    """What separators stand between, without lines that only announce a list."""
+    """Split at separators, and drop lines that only announce a list."""
     parts = [part.rstrip() for part in _SEPARATORS.split(plain)]
     return [part for part in parts if part and not part.endswith((":", "："))]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from structrag.model_calls.answer_parsing.json import (
+from structrag.model_calls.answer_parsing.lists import (
     bare,
     first_value,
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import email
 import re
+from binascii import Error, a2b_base64, a2b_qp
 from dataclasses import replace
-from email.message import EmailMessage
-from email.policy import default
+from email.message import Message
+from email.policy import Compat32
+from itertools import groupby
+from operator import itemgetter
 
 from structrag.errors import InvalidDocument
-from structrag.reading.decoding import decoded
+from structrag.reading.decoding import decoded, encoding_named
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.html.markdown import markdown_parts
@@ -18,10 +21,21 @@ from structrag.reading.office.package import refuse
 from structrag.records import Layout
 
 # The standard library compares each line with the boundaries of all parts that are open.
-_MULTIPART = re.compile(
-    rb"^content-type:[ \t]*multipart/", re.IGNORECASE | re.MULTILINE
-)
+_MULTIPART = re.compile(rb"^content-type:\s*multipart/", re.IGNORECASE | re.MULTILINE)
 _MOST_MULTIPARTS = 200
+# It takes quadratic time for the parameters of a header.
+_MOST_PARAMETERS = 4_000  # characters of a header with parameters
+_BROKEN = (  # what it raises on some broken headers
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+_ENCODED = r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?="
+_WORD = re.compile(_ENCODED)
+_WORDS = re.compile(rf"{_ENCODED}(?:\s*{_ENCODED})*")
 _PLAIN = "text/plain"
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
@@ -44,7 +58,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         page = _first_page(message)
         if page is None:
             refuse(name, "it holds no page. Save the page again.")
-        text, title, layout = read_html(_content(page, name))
+        text, title, layout = read_html(_content(page))
         parts = markdown_parts(text, layout, unsure)
         return Draft(assembled(parts), tuple(unsure), title=title or subject)
     facts = [f"- {key}: {text}" for key in _SHOWN if (text := _header(message, key))]
@@ -52,48 +66,102 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     parts.append("\n".join(facts))
     attached: list[str] = []
     for part, plain in _bodies(message, attached):
-        parts += _body(part, plain, name, unsure)
+        parts += _body(part, plain, unsure)
     parts.append("\n".join(f"- Attached: {file}" for file in attached))
     if any("Boundary" in type(defect).__name__ for defect in message.defects):
         unsure.append("The message is cut off; its last part may be missing.")
     return Draft(assembled(parts), tuple(unsure), title=subject)
 
 
-def _body(
-    part: EmailMessage, plain: EmailMessage | None, name: str, unsure: list[str]
-) -> list[str]:
+def _body(part: Message, plain: Message | None, unsure: list[str]) -> list[str]:
     """The Markdown of a body, or of its plain alternative where the page says less."""
-    content = _content(part, name)
+    content = _content(part)
     if part.get_content_type() != "text/html":
         return _paragraphs(content)
     text, _, layout = read_html(content, drop_navigation=False)
-    other = _content(plain, name) if plain is not None else ""
+    other = _content(plain) if plain is not None else ""
     if 2 * len(text.split()) < len(other.split()):
         return _paragraphs(other)
     return markdown_parts(text, _below(layout), unsure)
 
 
-def _parsed(data: bytes, name: str) -> EmailMessage:
+def _parsed(data: bytes, name: str) -> Message:
     if len(_MULTIPART.findall(data)) > _MOST_MULTIPARTS:
         refuse(name, "it has too many nested parts. Save the message again.")
     try:
-        message = email.message_from_bytes(data, policy=default)
-    except RecursionError:
-        refuse(name, "its parts are nested too deeply. Save the message again.")
+        message = email.message_from_bytes(data, policy=_Policy())
+    except _BROKEN as error:
+        refuse(
+            name, f"its parts are broken or nested too deeply ({error}). Save it again."
+        )
     if not _HEADERS & {key.lower() for key in message}:
         refuse(name, "it does not begin with the headers of a message. Save it again.")
     return message
 
 
-def _header(message: EmailMessage, key: str) -> str:
+class _Policy(Compat32):
+    """Headers as they are written, those with parameters up to a length."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        most = _MOST_PARAMETERS if name.lower().startswith("content-") else None
+        return name, value[:most]
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        return value
+
+
+def _header(message: Message, key: str) -> str:
+    return _readable(message.get(key, ""))
+
+
+def _readable(written: str) -> str:
+    """A header as people read it, in one line."""
+    text = _decoded(written.encode("utf-8", "surrogateescape"), "")
+    return " ".join(_WORDS.sub(_words, text).split())
+
+
+def _words(match: re.Match[str]) -> str:
+    """The text of encoded words, of which several may share a character."""
+    return "".join(
+        _decoded(b"".join(_bytes(*word[1:]) for word in words), label)
+        for label, words in groupby(_WORD.findall(match[0]), key=itemgetter(0))
+    )
+
+
+def _bytes(form: str, word: str) -> bytes:
+    data = word.encode("utf-8", "replace")
+    if form in "qQ":
+        return a2b_qp(data, header=True)
     try:
-        value = message.get(key, "")
-    except (ValueError, LookupError, IndexError, AttributeError, TypeError):
-        return ""  # the standard library raises on some broken headers
-    return " ".join(str(value).split())
+        return a2b_base64(data + b"===")
+    except Error:
+        return data
 
 
-def _is_page(message: EmailMessage, name: str) -> bool:
+def _parameter(part: Message, header: str, name: str) -> str:
+    try:
+        value = part.get_param(name, "", header)
+    except _BROKEN:
+        return ""
+    if isinstance(value, tuple):
+        charset, _, text = value
+        return _decoded(text.encode("latin-1", "surrogateescape"), charset or "")
+    return _readable(value)
+
+
+def _decoded(data: bytes, label: str) -> str:
+    """Text in the encoding of a label, or as files are decoded."""
+    label = label.partition("*")[0].strip().lower()
+    # Text that is more than ASCII says little of itself by that name.
+    encoding = "" if label == "us-ascii" else encoding_named(label)
+    try:
+        return data.decode(encoding, "replace") if encoding else decoded(data, "").text
+    except InvalidDocument:
+        return data.decode("latin-1")
+
+
+def _is_page(message: Message, name: str) -> bool:
     return (
         name.lower().endswith((".mht", ".mhtml"))
         or "Snapshot-Content-Location" in message
@@ -101,14 +169,14 @@ def _is_page(message: EmailMessage, name: str) -> bool:
     )
 
 
-def _children(part: EmailMessage) -> list[EmailMessage]:
+def _children(part: Message) -> list[Message]:
     inside = part.get_payload() if part.is_multipart() else None
     if not isinstance(inside, list):
         return []
-    return [child for child in inside if isinstance(child, EmailMessage)]
+    return [child for child in inside if isinstance(child, Message)]
 
 
-def _first_page(message: EmailMessage) -> EmailMessage | None:
+def _first_page(message: Message) -> Message | None:
     stack = [message]
     while stack:
         part = stack.pop()
@@ -119,12 +187,12 @@ def _first_page(message: EmailMessage) -> EmailMessage | None:
 
 
 def _bodies(
-    message: EmailMessage, attached: list[str]
-) -> list[tuple[EmailMessage, EmailMessage | None]]:
+    message: Message, attached: list[str]
+) -> list[tuple[Message, Message | None]]:
     """The parts that are shown, in order, each with its plain alternative. Names of the others are
     appended to `attached`."""
     shown = []
-    stack: list[tuple[EmailMessage, EmailMessage | None]] = [(message, None)]
+    stack: list[tuple[Message, Message | None]] = [(message, None)]
     while stack:
         part, other = stack.pop()
         kind = part.get_content_type()
@@ -139,7 +207,8 @@ def _bodies(
         elif part.get_content_maintype() == "multipart" and children:
             stack += [(child, other) for child in reversed(children)]
         elif kind.startswith("multipart/") or (
-            kind in (_PLAIN, "text/html") and not part.is_attachment()
+            kind in (_PLAIN, "text/html")
+            and part.get_content_disposition() != "attachment"
         ):
             shown.append((part, other))
         else:
@@ -147,26 +216,20 @@ def _bodies(
     return shown
 
 
-def _attached(part: EmailMessage, kind: str) -> str:
-    try:
-        file = part.get_filename()
-    except (ValueError, LookupError, IndexError, AttributeError, TypeError):
-        file = None
+def _attached(part: Message, kind: str) -> str:
+    file = _parameter(part, "Content-Disposition", "filename")
+    file = file or _parameter(part, "Content-Type", "name")
     if not file and kind == "message/rfc822":
         file = next((_header(child, "Subject") for child in _children(part)), "")
     is_inside = "Content-Location" in part or "Content-ID" in part  # of a page
     return " ".join((file or ("" if is_inside else kind)).split())
 
 
-def _content(part: EmailMessage, name: str) -> str:
+def _content(part: Message) -> str:
     raw = part.get_payload(decode=True)
     data = raw if isinstance(raw, bytes) else b""
-    charset = part.get_content_charset("")
-    try:
-        text = data.decode(charset, "replace") if charset else decoded(data, name).text
-    except (LookupError, ValueError, InvalidDocument):
-        text = data.decode("latin-1")
-    return text.replace("\0", "")
+    label = _parameter(part, "Content-Type", "charset")
+    return _decoded(data, label).replace("\0", "")
 
 
 def _below(layout: Layout) -> Layout:

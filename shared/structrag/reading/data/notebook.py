@@ -11,6 +11,7 @@ from structrag.reading.data.placed import placed_draft
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import escaped_lines, fenced, heading_line
 from structrag.reading.office.package import refuse
+from structrag.text.numbers import whole_number
 from structrag.text.plurals import pluralise
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)", re.DOTALL)
@@ -29,7 +30,10 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         InvalidDocument: The file is not a notebook, or its JSON is broken or too deep.
     """
     try:
-        notebook = json.loads(data.decode("utf-8-sig"))
+        # Of numbers, only levels are read.
+        notebook = json.loads(
+            data.decode("utf-8-sig"), parse_int=lambda digits: whole_number(digits, 0)
+        )
     except (ValueError, RecursionError) as error:
         refuse(
             name, (f"it is not JSON, the format of notebooks ({error}). Save it again.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from html import unescape
 
 from structrag.reading.data.placed import placed_draft
 from structrag.reading.decoding import decoded
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import escaped_line
+from structrag.reading.html.text import unescaped
 from structrag.reading.office.package import refuse
 
 PAUSE = 2.0  # seconds between cues that begin a paragraph
@@ -72,7 +72,7 @@ def _said(cue: Sequence[str]) -> Iterator[tuple[str, str]]:
     for line in cue:
         for place, part in enumerate(_VOICE.split(line)):
             is_name = place % 2 == 1
-            text = " ".join(unescape(part if is_name else _TAG.sub("", part)).split())
+            text = " ".join(unescaped(part if is_name else _TAG.sub("", part)).split())
             if is_name:
                 speaker = text
             elif text:

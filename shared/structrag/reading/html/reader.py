@@ -30,6 +30,7 @@ from structrag.reading.html.page import PageReader
 from structrag.reading.html.roles import read_through
 from structrag.reading.html.text import unescaped
 from structrag.reading.html.tokens import attributes, visible_tokens
+from structrag.reading.limits import check_characters
 from structrag.records import Block, BlockKind, Heading, Layout, PlacedImage, SourceMap
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -57,6 +58,7 @@ def read_html(source: str, *, drop_navigation: bool = True) -> tuple[str, str, L
     for kind, name, start, end in read_through(source, tokens):
         page.take(kind, name, start, end)
     flow = page.finish()
+    check_characters(flow.out.length)
     text = "".join(flow.out.parts)
     headings, blocks = _split_pieces(flow.pieces, text)
     title = " ".join(unescaped(page.title or "").split())

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from structrag.reading.html.text import MappedText
 from structrag.reading.html.tokens import attribute_number, attributes
+from structrag.reading.limits import spend_characters
 
 MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligned
 
@@ -117,6 +118,7 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
     _place(table.rows)
     rows, columns = _shown(table.rows)
     n_headers = _count_headers(rows)
+    spend_characters(2 * len(rows) * min(len(columns), MAX_COLUMNS))
     cuts: list[int] = []
     header_end = 0
     for i, row in enumerate(rows):

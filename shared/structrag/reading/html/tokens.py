@@ -18,6 +18,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from structrag.text.numbers import whole_number
+
 TEXT: Final = 0
 START: Final = 1
 END: Final = 2
@@ -98,12 +100,10 @@ def attributes(source: str, start: int, end: int) -> dict[str, Span]:
 
 
 def attribute_number(source: str, spans: dict[str, Span], name: str) -> int:
-    """An attribute's whole number of up to eight digits, else 1."""
+    """An attribute's whole number of up to twelve digits, else 1."""
     start, end = spans.get(name, (0, 0))
     digits = source[start:end].strip()
-    return (
-        int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1
-    )
+    return whole_number(digits, 1)
 
 
 def tokens(source: str, position: int = 0) -> Iterator[Token]:

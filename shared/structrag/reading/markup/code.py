@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -106,13 +106,13 @@ class CodeReader:
         """The blocks that tile `text[start:end]`: the outermost statements, a group for those
         without a blank line between them. Cut between statements."""
         try:
-            depths = _parsed(self.language, text).statements
+            statements = _parsed(self.language, text).statements
         except MissingExtra:
             return tiled(text, start, end, _element)
-        places = sorted(depths)
-        inside = places[bisect_right(places, start) : bisect_left(places, end)]
-        least = min((depths[place] for place in inside), default=0)
-        outermost = {place for place in inside if depths[place] == least}
+        first, stop = (bisect_left(statements, (at, 0)) for at in (start + 1, end))
+        inside = statements[first:stop]
+        least = min((depth for _, depth in inside), default=0)
+        outermost = {place for place, depth in inside if depth == least}
         return tiled(text, start, end, partial(_statements, outermost))
 
     def title(self, text: str) -> str:
@@ -141,7 +141,7 @@ def _parser(language: str) -> Any:
 
 class _Parsed(NamedTuple):
     definitions: tuple[Definition, ...]
-    statements: dict[int, int]  # where the line of one begins -> how deep it is nested
+    statements: list[tuple[int, int]]  # where the line of each begins, how deep it is
 
 
 @lru_cache(maxsize=2)
@@ -168,9 +168,8 @@ def _parsed(language: str, text: str) -> _Parsed:
                     is_function,
                 )
             )
-    return _Parsed(
-        tuple(definitions), {at[place]: depth for place, depth in statements.items()}
-    )
+    nested = sorted((at[place], depth) for place, depth in statements.items())
+    return _Parsed(tuple(definitions), nested)
 
 
 class _Role(NamedTuple):

@@ -6,12 +6,21 @@ no headings. No macro is run: only those without arguments are put into titles.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from unicodedata import lookup, normalize
 
 from structrag.errors import StructragError, warn_user
 from structrag.reading.decoding import decoded
+from structrag.reading.limits import (
+    check_depth,
+    count_bytes,
+    reading_within,
+    spend_characters,
+    use_part,
+)
 from structrag.reading.markup.lines import (
     Element,
     Lines,
@@ -19,7 +28,7 @@ from structrag.reading.markup.lines import (
     paragraph,
     tiled,
 )
-from structrag.reading.opening import MAX_BYTES, file_bytes
+from structrag.reading.opening import file_bytes, shown
 from structrag.records import Block, BlockKind, Heading
 
 _LEVELS = {
@@ -63,6 +72,8 @@ _CLOSE = re.compile(r"\\.|[\]{]|\n[ \t]*\n", re.DOTALL)
 _REST = re.compile(
     r"[ \t]*(?:\\label\{[^{}]*\}[ \t]*)*(?:(?:%[^\r\n]*)?(?:\r\n|\r|\n|\Z))?"
 )
+_MACRO = re.compile(r"\\([A-Za-z]+)(?:\s*\{\})?")
+_MOST_TITLE = 2000  # characters of a title in which macros are replaced
 _NAME = re.compile(r"\\(?:[A-Za-z@]+|.)|#\d?", re.DOTALL)
 _TITLE = re.compile(r"\\title[ \t]*(?=[\[{])")
 _DEFINED = re.compile(
@@ -183,63 +194,82 @@ def expand(path: str | Path, root: str | Path) -> str:
     """The text of a LaTeX file with the files that it inputs, below the folder `root` only.
 
     Names are looked for in the folder of `path`, then in that of the file that names them. What
-    stands outside of `root`, cannot be read, inputs itself or makes the text longer than 200
-    million characters stays as it is written, with a warning.
+    stands outside of `root`, cannot be read or inputs itself stays as it is written, with a
+    warning.
 
     Raises:
-        InvalidDocument: the file itself cannot be read.
+        InvalidDocument: the file itself cannot be read, or its inputs are used too often, are too
+            deep or too long for the limits of reading.
     """
-    main, folder = Path(path).resolve(), Path(root).resolve()
-    pieces: list[str] = []
-    size = 0
-    text = decoded(file_bytes(main), str(path)).text
-    stack = [(main, text, 0)]
-    while stack:
-        file, text, at = stack.pop()
-        match = _INPUT.search(text, at)
-        if not match:
-            pieces.append(text[at:])
-            continue
-        end = _behind(text, match)
-        named = (match["braced"] or match["bare"] or "").strip()
-        kept = text[at:end]
-        if named:
-            inner, reason = _input(named, main, file, folder, [f for f, _, _ in stack])
-            if not reason and size + len(inner[1]) > MAX_BYTES:
-                reason = "the text would become too long"
-            if reason:
-                warn_user(
-                    f"{named!r}, which {file.name} inputs, is left out: {reason}.",
-                )
-            else:
-                size += len(inner[1])
-                pieces.append(text[at : match.start()])
-                stack += [(file, text, end), (*inner, 0)]
+    main = Path(path).resolve()
+    with reading_within(name=shown(Path(path))):
+        inputs = _Inputs(main, Path(root).resolve())
+        expanded = "".join(inputs.pieces())
+    for reason, names in inputs.left_out.items():
+        others = f" and {len(names) - 1:,} others" if len(names) > 1 else ""
+        warn_user(
+            f"Inputs of {main.name} are left out: {next(iter(names))!r}{others} ({reason})."
+        )
+    return expanded
+
+
+class _Inputs:
+    """The files that a main file inputs, each read once."""
+
+    def __init__(self, main: Path, root: Path) -> None:
+        self._main, self._root = main, root
+        self._texts: dict[Path, str] = {}
+        self.left_out: dict[str, dict[str, None]] = {}  # the names for each reason
+
+    def pieces(self) -> Iterator[str]:
+        """The text with its inputs in place, in pieces."""
+        stack = [(self._main, self._text(self._main), 0)]
+        while stack:
+            file, text, at = stack.pop()
+            match = _INPUT.search(text, at)
+            if not match:
+                yield text[at:]
                 continue
-        pieces.append(kept)
-        stack.append((file, text, end))
-    return "".join(pieces)
+            end = _behind(text, match)
+            stack.append((file, text, end))
+            named = (match["braced"] or match["bare"] or "").strip()
+            inner = self._file(named, [each for each, _, _ in stack]) if named else None
+            yield text[at : end if inner is None else match.start()]
+            if inner is not None:
+                use_part(str(inner.relative_to(self._root)))
+                check_depth(len(stack), "input files")
+                spend_characters(len(self._text(inner)))
+                stack.append((inner, self._text(inner), 0))
 
+    def _text(self, file: Path) -> str:
+        if file not in self._texts:
+            self._texts[file] = decoded(file_bytes(file), str(file)).text
+            count_bytes(len(self._texts[file]))
+        return self._texts[file]
 
-def _input(
-    named: str, main: Path, file: Path, root: Path, open_files: list[Path]
-) -> tuple[tuple[Path, str], str]:
-    """The file that is named, with its text, and why it is not taken ("": it is)."""
-    nothing = (file, "")
-    reason = "it does not exist"
-    for folder in dict.fromkeys((main.parent, file.parent)):
-        for name in (f"{named}.tex", named):
-            try:
-                found = (folder / name).resolve()
-                if not found.is_relative_to(root):
-                    reason = f"it is outside {root}"
-                elif found in (*open_files, file):
-                    return nothing, "it inputs itself"
-                elif found.is_file():
-                    return (found, decoded(file_bytes(found), str(found)).text), ""
-            except (OSError, ValueError, RuntimeError, StructragError) as error:
-                return nothing, str(error).rstrip(".")
-    return nothing, reason
+    def _file(self, named: str, open_files: list[Path]) -> Path | None:
+        """The file that is named; None where it is left out."""
+        try:
+            return self._looked_up(named, open_files)
+        except (OSError, ValueError, RuntimeError, StructragError) as error:
+            self.left_out.setdefault(str(error).rstrip("."), {})[named] = None
+            return None
+
+    def _looked_up(self, named: str, open_files: list[Path]) -> Path:
+        reason = "it does not exist"
+        for folder in dict.fromkeys((self._main.parent, open_files[-1].parent)):
+            for name in (f"{named}.tex", named):
+                place = os.path.join(folder, name)  # a path object takes long to make
+                if not os.path.isfile(place):
+                    continue
+                file = Path(place).resolve()
+                if file in open_files:
+                    raise ValueError("it inputs itself")
+                if file.is_relative_to(self._root):
+                    self._text(file)  # which may fail
+                    return file
+                reason = f"it is outside {self._root}"
+        raise ValueError(reason)
 
 
 def _behind(text: str, match: re.Match[str]) -> int:
@@ -343,10 +373,10 @@ def _clean(written: str, macros: dict[str, str]) -> str:
     """A title as people read it, without commands."""
     title = re.sub(r"(?<!\\)%[^\r\n]*(?:\r\n|\r|\n)?", "", written)
     for _ in range(3):
-        expanded = re.sub(
-            r"\\([A-Za-z]+)(?:\s*\{\})?", lambda m: macros.get(m[1], m[0]), title
-        )
-        if expanded == title or len(expanded) > 2000:
+        if len(title) > _MOST_TITLE:
+            break
+        expanded = _MACRO.sub(lambda m: macros.get(m[1], m[0]), title)
+        if expanded == title or len(expanded) > _MOST_TITLE:
             break
         title = expanded
     title = _without_dropped(title)

@@ -36,6 +36,7 @@ _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDraw
 _VML = "{urn:schemas-microsoft-com:vml}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
+_DEEPEST = 8  # level of a list, from 0
 _NAMES_NOT_SHOWN = (
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr sdtPr sdtEndPr instrText "
     "delText delInstrText fldData annotationRef ffData"
@@ -210,7 +211,7 @@ class _WordReader:
         label = self._label(properties)
         depth = 0
         if label is not None and not level:
-            depth = 1 + self._depth
+            depth = 1 + min(self._depth, _DEEPEST)
         is_title = self._style.is_title and not level and not self._outer
         pieces = paragraph.pieces(
             level=level, depth=depth, label=label or "", is_title=is_title
@@ -350,10 +351,7 @@ class _WordReader:
         text = flat(inside)
         origin = open_table.origins.pop(open_table.column, None)
         if merge is not None and value(merge, "continue") != "restart" and origin:
-            origin.rows += 1
-            text = text.replace(PAGE, "")
-            if text:
-                origin.text = f"{origin.text} {text}".strip()
+            origin.grow(text.replace(PAGE, ""))
         else:
             origin = Cell(text, width)
             open_table.rows[-1].append(origin)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from structrag.reading.office.counting import counted
+from structrag.reading.office.inheritance import inherited
+from structrag.text.numbers import whole_number
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _HEADING = re.compile(r"heading ?([1-9])(?! ?char)", re.IGNORECASE)
 _PLACE = re.compile(r"%([1-9])")
 _OFF = {"0", "false", "off"}
+_MOST_LEVEL = 8  # of outlines and lists, from 0
 
 
 def value(element: Element | None, default: str = "") -> str:
@@ -23,8 +26,7 @@ def value(element: Element | None, default: str = "") -> str:
 
 def number(element: Element | None, default: int = 0) -> int:
     """The `w:val` as a number."""
-    text = value(element).lstrip("-")
-    return int(text) if text.isdecimal() and len(text) < 10 else default
+    return whole_number(value(element).lstrip("-"), default)
 
 
 def is_on(element: Element | None) -> bool | None:
@@ -39,9 +41,12 @@ class WordStyle:
     level: int = 0  # of a heading; 0 for text
     is_title: bool = False
     num_id: str = ""
-    num_level: int = 0
+    num_level: int = -1  # the one that is linked with the style
     is_bold: bool = False
     is_hidden: bool = False
+
+
+_TEXT = WordStyle()
 
 
 class Styles:
@@ -57,55 +62,45 @@ class Styles:
             is_paragraph = each.get(f"{W}type", "paragraph") == "paragraph"
             if is_paragraph and each.get(f"{W}default", "0") not in _OFF:
                 self.default = style_id
-
-    def chain(self, style_id: str) -> Iterator[tuple[str, Element]]:
-        """The style and those it is based on, the nearest first."""
-        seen = set()
-        while style_id in self._elements and style_id not in seen:
-            seen.add(style_id)
-            element = self._elements[style_id]
-            yield style_id, element
-            style_id = value(element.find(f"{W}basedOn"))
+        self.bases = {  # of styles that are based on another
+            style_id: base
+            for style_id, each in self._elements.items()
+            if (base := value(each.find(f"{W}basedOn"))) in self._elements
+        }
 
     def get(self, style_id: str) -> WordStyle:
         """A style; one of text where it is unknown."""
-        style = self._resolved.get(style_id)
-        if style is None:
-            style = self._resolved[style_id] = self._resolve(style_id)
-        return style
+        if style_id not in self._elements:
+            match = _HEADING.fullmatch(style_id)
+            return WordStyle(level=int(match[1]) if match else 0)
+        return inherited(style_id, self.bases.get, self._resolved, _TEXT, self._made)
 
-    def _resolve(self, style_id: str) -> WordStyle:
-        found: dict[str, str] = {}
-        flags: dict[str, bool] = {}
-        if style_id not in self._elements and (match := _HEADING.fullmatch(style_id)):
-            return WordStyle(level=int(match[1]))
-        is_title = False
-        for _, element in self.chain(style_id):
-            name = value(element.find(f"{W}name")).strip()
-            is_title |= name.lower() == "title"
-            if match := _HEADING.match(name):
-                found.setdefault("outlineLvl", str(int(match[1]) - 1))
-            for path in ("outlineLvl", "numPr/numId", "numPr/ilvl"):
-                where = f"{W}pPr/{W}" + path.replace("/", f"/{W}")
-                if (child := element.find(where)) is not None:
-                    found.setdefault(path, value(child))
-            for path in ("b", "vanish"):
-                flag = is_on(element.find(f"{W}rPr/{W}{path}"))
-                if flag is not None:
-                    flags.setdefault(path, flag)
-        return WordStyle(
-            outline_level(found.get("outlineLvl", "")),
-            is_title,
-            found.get("numPr/numId", ""),
-            int(found["numPr/ilvl"]) if found.get("numPr/ilvl", "").isdecimal() else -1,
-            flags.get("b", False),
-            flags.get("vanish", False),
-        )
+    def _made(self, style_id: str, base: WordStyle) -> WordStyle:
+        """A style by what it says itself, and by the one it is based on."""
+        style = self._elements[style_id]
+        said: dict[str, Any] = {}
+        name = value(style.find(f"{W}name")).strip()
+        match = _HEADING.match(name)
+        outline = style.find(f"{W}pPr/{W}outlineLvl")
+        if match:
+            said["level"] = int(match[1])
+        elif outline is not None:
+            said["level"] = outline_level(value(outline))
+        numbering = style.find(f"{W}pPr/{W}numPr")
+        if numbering is not None:
+            said["num_id"] = value(numbering.find(f"{W}numId"), base.num_id)
+            said["num_level"] = number(numbering.find(f"{W}ilvl"), base.num_level)
+        for key, tag in (("is_bold", "b"), ("is_hidden", "vanish")):
+            flag = is_on(style.find(f"{W}rPr/{W}{tag}"))
+            if flag is not None:
+                said[key] = flag
+        is_title = base.is_title or name.lower() == "title"
+        return replace(base, is_title=is_title, **said)
 
 
 def outline_level(text: str) -> int:
     """The level that `w:outlineLvl` stands for: from 1, 0 for text."""
-    return int(text) + 1 if text.isdecimal() and int(text) < 9 else 0
+    return whole_number(text, -1, _MOST_LEVEL) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +117,7 @@ class _Level:
 class _WordList:
     abstract: str = ""
     levels: dict[int, _Level] = field(default_factory=dict)
+    linked: dict[str, int] = field(default_factory=dict)  # the levels of styles
     starts: dict[int, int] = field(default_factory=dict)  # said for this list alone
 
 
@@ -141,6 +137,7 @@ class Numbering:
         by_link = {
             value(each.find(f"{W}styleLink")): name for name, each in abstracts.items()
         }
+        levels = {name: _levels(each) for name, each in abstracts.items()}
         for each in root.iter(f"{W}num"):
             name = value(each.find(f"{W}abstractNumId"))
             element = abstracts.get(name)
@@ -149,24 +146,20 @@ class Numbering:
             link = element.find(f"{W}numStyleLink")
             if link is not None and value(link) in by_link:
                 name = by_link[value(link)]
-                element = abstracts[name]
-            numbered = _WordList(name, _levels(element))
+            numbered = _WordList(name, dict(levels[name]))
             for override in each.iter(f"{W}lvlOverride"):
                 numbered.levels.update(_levels(override))
                 start = override.find(f"{W}startOverride")
                 if start is not None:
-                    level = override.get(f"{W}ilvl", "0")
-                    numbered.starts[int(level) if level.isdecimal() else 0] = number(
-                        start, 1
-                    )
+                    numbered.starts[_depth(override)] = number(start, 1)
+            for depth, level in numbered.levels.items():
+                numbered.linked[level.style] = depth
             self._lists[each.get(f"{W}numId", "")] = numbered
 
     def level_of(self, num_id: str, style_id: str, styles: Styles) -> int:
         """The level that is linked with a style or one it is based on, else 0."""
-        levels = self._lists.get(num_id, _WordList()).levels
-        linked = {level.style: depth for depth, level in levels.items() if level.style}
-        names = (name for name, _ in styles.chain(style_id))
-        return next((linked[name] for name in names if name in linked), 0)
+        linked = self._lists.get(num_id, _WordList()).linked
+        return inherited(style_id, styles.bases.get, linked, 0, lambda _, base: base)
 
     def next_label(self, num_id: str, depth: int) -> str | None:
         """Count one on. Returns the number as it is shown, "" for a bullet; None: no list."""
@@ -191,14 +184,12 @@ class Numbering:
             form = "decimal" if level.is_legal else other.form
             return counted(counts.get(place, other.start), form)
 
-        return _PLACE.sub(shown, level.text).strip()
+        return _PLACE.sub(shown, level.text, 9).strip()  # Word has nine levels
 
 
 def _levels(root: Element) -> dict[int, _Level]:
-    levels = {}
-    for each in root.iter(f"{W}lvl"):
-        depth = each.get(f"{W}ilvl", "0")
-        levels[int(depth) if depth.isdecimal() else 0] = _Level(
+    return {
+        _depth(each): _Level(
             number(each.find(f"{W}start"), 1),
             value(each.find(f"{W}numFmt"), "decimal"),
             value(each.find(f"{W}lvlText")),
@@ -206,4 +197,9 @@ def _levels(root: Element) -> dict[int, _Level]:
             bool(is_on(each.find(f"{W}isLgl"))),
             number(each.find(f"{W}lvlRestart"), 1) > 0,
         )
-    return levels
+        for each in root.iter(f"{W}lvl")
+    }
+
+
+def _depth(level: Element) -> int:
+    return whole_number(level.get(f"{W}ilvl"), 0, _MOST_LEVEL)

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from xml.etree.ElementTree import Element
 
 from structrag.reading.escaping import escaped_line
+from structrag.reading.limits import check_characters
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.office.tables import Cell, spread
+from structrag.text.numbers import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -17,6 +19,7 @@ _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 
+_DEEPEST = 8  # level of a list, from 0
 _SHAPES = {"sp", "pic", "graphicFrame", "cxnSp"}
 _GROUPS = {"grpSp", "twoCellAnchor", "oneCellAnchor", "absoluteAnchor"}
 
@@ -137,8 +140,7 @@ def _list_level(properties: Element | None, *, is_list: bool) -> int:
     """From 1; 0 is no list."""
     if properties is None:
         return int(is_list)
-    text = properties.get("lvl", "0")
-    level = int(text) if text.isdecimal() else 0
+    level = min(whole_number(properties.get("lvl"), 0), _DEEPEST)
     has_sign = any(
         properties.find(f"{A}{name}") is not None for name in ("buChar", "buAutoNum")
     )
@@ -168,8 +170,7 @@ def _is_on(cell: Element, name: str) -> bool:
 
 
 def _span(cell: Element, name: str) -> int:
-    text = cell.get(name, "1")
-    return int(text) if text.isdecimal() and len(text) < 6 else 1
+    return whole_number(cell.get(name), 1)
 
 
 def add_chart(placed: PlacedText, root: Element) -> None:
@@ -203,21 +204,22 @@ def _add_points(
     placed: PlacedText, header: list[str], values: list[dict[int, str]]
 ) -> None:
     numbers = sorted({number for points in values for number in points})
+    check_characters(len(numbers) * len(values))
     rows = [[points.get(number, "") for points in values] for number in numbers]
     placed.table([header, *rows])
 
 
 def _points(element: Element | None) -> dict[int, str]:
     """The points of a sequence by their number; levels of categories are joined."""
-    result: dict[int, str] = {}
-    if element is None:
-        return result
-    for point in element.iter(f"{CHART}pt"):
-        number, text = point.get("idx", ""), point.findtext(f"{CHART}v") or ""
-        if number.isdecimal():
-            before = result.get(int(number))
-            result[int(number)] = f"{text} {before}" if before else text
-    if not result:
+    levels: dict[int, list[str]] = {}
+    for point in element.iter(f"{CHART}pt") if element is not None else ():
+        number = whole_number(point.get("idx"), -1)
+        if number >= 0:
+            levels.setdefault(number, []).append(point.findtext(f"{CHART}v") or "")
+    if not levels and element is not None:
         texts = [each.text or "" for each in element.iter(f"{CHART}v")]
         return dict(enumerate(texts))
-    return result
+    return {
+        number: " ".join(filter(None, reversed(texts)))
+        for number, texts in levels.items()
+    }

@@ -9,6 +9,7 @@ from structrag.reading.decoding import decoded
 from structrag.reading.drafts import Draft
 from structrag.reading.html.markdown import markdown_parts
 from structrag.reading.html.reader import read_html
+from structrag.reading.limits import use_part
 from structrag.reading.office.drawings import local
 from structrag.reading.office.package import Package, joined
 from structrag.reading.office.placed import PlacedText
@@ -52,6 +53,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         if part in encrypted:
             package.refuse("its pages are encrypted. Use a copy without protection.")
         if part not in package:
+            use_part(part)
             unsure.append(f"The page {part} is missing in the file.")
             continue
         source = decoded(package.data(part), part).text

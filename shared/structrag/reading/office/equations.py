@@ -29,7 +29,7 @@ def _one(element: Element, texts: dict[Element, str]) -> str:
     name = local(element.tag)
     if name.endswith("Pr") or name.startswith("annotation"):
         return ""
-    children = [(local(child.tag), texts[child]) for child in element]
+    children = [(local(child.tag), texts.pop(child)) for child in element]
     leaf_text = element.text or "" if name in _LEAVES else ""
     if name in _BY_PLACE:  # MathML: children by their place
         parts = [text for _, text in children] + [""] * 3
@@ -69,7 +69,7 @@ def _property(element: Element, name: str, default: str) -> str:
     for properties in element:
         for each in properties if local(properties.tag).endswith("Pr") else ():
             if local(each.tag) == name:
-                return next((v for k, v in each.items() if local(k) == "val"), "")
+                return next((v for k, v in each.items() if local(k) == "val"), "")[:1]
     return default
 
 

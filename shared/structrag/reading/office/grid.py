@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 
+from structrag.reading.limits import spend_characters
 from structrag.reading.office.placed import PlacedText
 
 _MOST_CUTS = 12  # how often a region is cut into smaller ones
@@ -49,7 +50,9 @@ class Sheet:
         place = f" {_letters(left)}{row}" if row else ""
         if right > left:
             place += f":{_letters(right)}{row}"
-        return f"sheet {self.title}{place}{' (hidden)' * self.hidden}"
+        label = f"sheet {self.title}{place}{' (hidden)' * self.hidden}"
+        spend_characters(len(label))
+        return label
 
     def fill(self, place: Place, text: str, *, is_number: bool) -> None:
         """Put a text into a cell; none where it is blank."""

@@ -9,8 +9,10 @@ from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import spend_characters
 from structrag.reading.office.counting import counted
 from structrag.reading.office.equations import linear, local
+from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import Package, joined, walk
 from structrag.reading.office.story import (
     PAGE,
@@ -22,7 +24,8 @@ from structrag.reading.office.story import (
     table,
     to_draft,
 )
-from structrag.reading.office.tables import MOST_COLUMNS, Cell
+from structrag.reading.office.tables import AROUND_CELL, MOST_COLUMNS, Cell
+from structrag.text.numbers import whole_number
 
 _BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _OFFICE = _BASE % "office"
@@ -36,7 +39,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _MATH = "{http://www.w3.org/1998/Math/MathML}math"
 
-_MOST_CELLS = 100_000  # of one table that a repeated row or cell may make
+_DEEPEST = 10  # level of a heading
 _SPACE = re.compile(r"[ \t\r\n]+")
 _FORMS = {
     "1": "decimal",
@@ -98,8 +101,17 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
 
 
 def _count(element: Element, name: str, default: int = 1) -> int:
-    text = element.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 12 else default
+    return whole_number(element.get(name), default)
+
+
+@dataclass(frozen=True, slots=True)
+class _OdtStyle:
+    """What a style, with those it is based on, says."""
+
+    weight: str = ""
+    display: str = ""
+    is_title: bool = False
+    level: int = 0  # of a heading; 0 for text
 
 
 class _Styles:
@@ -107,6 +119,7 @@ class _Styles:
 
     def __init__(self, roots: list[Element]) -> None:
         self._styles: dict[tuple[str, str], Element] = {}
+        self._resolved: dict[tuple[str, str], _OdtStyle] = {}
         self.lists: dict[str, dict[int, Element]] = {}
         self.outline: dict[int, Element] = {}
         for root in roots:
@@ -119,23 +132,30 @@ class _Styles:
                 elif each.tag == f"{_TEXT}outline-style":
                     self.outline = _levels(each)
 
-    def chain(self, family: str, name: str) -> list[Element]:
-        """The style and its parents, the nearest first."""
-        found: list[Element] = []
-        while (style := self._styles.get((family, name))) is not None:
-            if style in found:
-                break
-            found.append(style)
-            name = style.get(f"{_STYLE}parent-style-name", "")
-        return found
+    def get(self, element: Element, family: str) -> _OdtStyle:
+        """The style of an element; a plain one where it is unknown."""
+        key = family, element.get(f"{_TEXT}style-name", "")
+        return inherited(key, self._base, self._resolved, _OdtStyle(), self._made)
 
-    def says(self, chain: list[Element], name: str) -> str:
-        """A property of text, by the nearest style that says it."""
-        for style in chain:
-            properties = style.find(f"{_STYLE}text-properties")
-            if properties is not None and name in properties.attrib:
-                return properties.get(name, "")
-        return ""
+    def _base(self, key: tuple[str, str]) -> tuple[str, str] | None:
+        style = self._styles.get(key)
+        name = None if style is None else style.get(f"{_STYLE}parent-style-name")
+        return (key[0], name) if name else None
+
+    def _made(self, key: tuple[str, str], base: _OdtStyle) -> _OdtStyle:
+        """A style by what it says itself, and by the one it is based on."""
+        style = self._styles.get(key)
+        if style is None:
+            return base
+        names = (style.get(f"{_STYLE}{each}") for each in ("name", "display-name"))
+        properties = style.find(f"{_STYLE}text-properties")
+        text = {} if properties is None else properties.attrib
+        return _OdtStyle(
+            text.get(f"{_FO}font-weight", base.weight),
+            text.get(f"{_TEXT}display", base.display),
+            base.is_title or "Title" in names,
+            _count(style, f"{_STYLE}default-outline-level", 0) or base.level,
+        )
 
 
 def _levels(root: Element) -> dict[int, Element]:
@@ -154,7 +174,6 @@ class _OdtTable:
     rows: list[list[Cell]] = field(default_factory=list)
     header_rows: int = 0
     in_header: bool = False
-    cells: int = 0
     pages: str = ""  # between rows
     notes: set[int] = field(default_factory=set)
     inside: list[StoryPiece] = field(default_factory=list)
@@ -243,10 +262,11 @@ class _OdtReader:
 
     def _looks(self, element: Element, family: str) -> tuple[bool, bool]:
         """Whether its style is bold, and hidden."""
-        chain = self._styles.chain(family, element.get(f"{_TEXT}style-name", ""))
-        weight = self._styles.says(chain, f"{_FO}font-weight")
-        is_bold = weight == "bold" if weight else bool(self._bold and self._bold[-1])
-        return is_bold, self._styles.says(chain, f"{_TEXT}display") == "none"
+        style = self._styles.get(element, family)
+        is_bold = bool(self._bold and self._bold[-1])
+        if style.weight:
+            is_bold = style.weight == "bold"
+        return is_bold, style.display == "none"
 
     def _open_paragraph(self, element: Element) -> bool:
         is_bold, is_hidden = self._looks(element, "paragraph")
@@ -257,19 +277,14 @@ class _OdtReader:
     def _close_paragraph(self, element: Element) -> None:
         paragraph = self._paragraphs.pop()
         self._bold.pop()
-        chain = self._styles.chain("paragraph", element.get(f"{_TEXT}style-name", ""))
-        names = {
-            style.get(f"{_STYLE}{key}") for style in chain for key in _NAMES_OF_STYLE
-        }
-        is_title = "Title" in names and not self._outer
+        style = self._styles.get(element, "paragraph")
+        is_title = style.is_title and not self._outer
         level = 0
         if element.tag == f"{_TEXT}h":
             level = _count(element, f"{_TEXT}outline-level")
         elif not is_title:
-            given = [
-                _count(each, f"{_STYLE}default-outline-level", 0) for each in chain
-            ]
-            level = next(filter(None, given), 0)
+            level = style.level
+        level = min(level, _DEEPEST)
         label, depth = "", 0
         if self._lists:
             item = self._lists[-1]
@@ -330,7 +345,9 @@ class _OdtReader:
         self._bold.pop()
 
     def _spaces(self, element: Element) -> bool:
-        return self._add(" " * min(_count(element, f"{_TEXT}c"), 100))
+        blanks = " " * min(_count(element, f"{_TEXT}c"), 100)
+        spend_characters(len(blanks))
+        return self._add(blanks)
 
     def _page(self, element: Element) -> bool:
         if self._paragraphs:
@@ -429,7 +446,9 @@ class _OdtReader:
         rows = _count(element, f"{_TABLE}number-rows-spanned")
         times = min(_count(element, f"{_TABLE}number-columns-repeated"), MOST_COLUMNS)
         if text:
-            done.rows[-1] += [Cell(text, columns, rows) for _ in range(times)]
+            spend_characters(times * (len(text) + AROUND_CELL))
+            copy = Cell(text.replace(PAGE, ""), columns, rows)
+            done.rows[-1] += [Cell(text, columns, rows), *[copy] * (times - 1)]
         else:
             done.rows[-1].append(Cell("", max(columns, times), rows))
 
@@ -446,14 +465,9 @@ class _OdtReader:
             done.pages = ""
         said = _count(element, f"{_TABLE}number-rows-repeated")
         if said > 1 and any(cell.text for cell in row):
-            times = min(said, max(1, (_MOST_CELLS - done.cells) // len(row)))
-            if times < said:
-                self.uncertain.append(
-                    f"A table repeats a row {said:,} times; only {times:,} of them were kept."
-                )
+            spend_characters(said * sum(len(cell.text) + AROUND_CELL for cell in row))
             plain = [replace(cell, text=cell.text.replace(PAGE, "")) for cell in row]
-            done.rows += [plain] * (times - 1)
-            done.cells += times * len(row)
+            done.rows += [plain] * (said - 1)
 
     def _close_table(self, element: Element) -> None:
         done = self._tables.pop()
@@ -484,5 +498,4 @@ class _OdtReader:
         return self._add(f" {linear(element)} ")
 
 
-_NAMES_OF_STYLE = ("name", "display-name")
 _AROUND = ("prefix", "suffix")

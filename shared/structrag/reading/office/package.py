@@ -15,10 +15,17 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
+from structrag.reading.decoding import xml_text
+from structrag.reading.limits import (
+    check_depth,
+    count_bytes,
+    spend_unpacked,
+    unpacked_left,
+    use_part,
+)
 
-MOST_BYTES = 500_000_000  # of all parts that are read, unpacked
-MOST_DEPTH = 500  # of elements inside each other
-MOST_TAGS = 10_000_000  # of one part; they take about 1 GB of memory
+_MOST_TAGS = 10_000_000  # of one part; few bytes, but they take about 1 GB of memory
+_ENTRY = 1_000  # bytes of memory that an entry of the directory takes
 
 _OTHERS = (  # the first bytes of files that are often given a wrong suffix
     (b"%PDF", "it is a PDF file"),
@@ -74,16 +81,13 @@ class Package:
     Args:
         data: The file's bytes.
         name: What errors call the file.
-        most_bytes: The most that may be unpacked of all the parts together.
     """
 
-    def __init__(
-        self, data: bytes, name: str = "", *, most_bytes: int = MOST_BYTES
-    ) -> None:
+    def __init__(self, data: bytes, name: str = "") -> None:
         self.name = name
-        self._left = self._most = most_bytes
         if not data.startswith(b"PK"):
             self._refuse_other(data)
+        spend_unpacked(_ENTRY * data.count(b"PK\x01\x02"))
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _BROKEN as error:
@@ -96,11 +100,6 @@ class Package:
         self.names = tuple(info.filename.replace("\\", "/") for info in infos)
         if any(info.flag_bits & 1 for info in infos):
             self.refuse("it is encrypted. Save it without a password.")
-
-    @property
-    def size(self) -> int:
-        """The bytes of all parts, unpacked, as the package says."""
-        return sum(info.file_size for info in self._parts.values())
 
     def _refuse_other(self, data: bytes) -> NoReturn:
         if data.startswith(OLE):
@@ -130,17 +129,19 @@ class Package:
         info = self._parts.get(_key(part))
         if info is None:
             self.refuse(f"its part {part} is missing. Save it again.")
-        if info.file_size > self._left:
-            self.refuse(
-                f"it unpacks to more than {self._most:,} bytes. Split the file, or raise the limit."
-            )
+        is_first = use_part(_key(part)) == 1
         try:
-            data = self._zip.read(info)
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise NotImplementedError("its compression is not that of documents")
+            with self._zip.open(info) as file:
+                # The directory may lie about the size, so no more is unpacked than it says.
+                data = file.read(min(info.file_size, unpacked_left()) + 1)
         except _BROKEN as error:
             self.refuse(
                 f"its part {part} is broken or cut off ({error}). Save or copy it again."
             )
-        self._left -= len(data)
+        spend_unpacked(len(data))
+        count_bytes(is_first * len(data))
         return data
 
     def text(self, part: str) -> str:
@@ -226,23 +227,23 @@ class _Builder(ElementTree.TreeBuilder):
 
 def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     """The root element of XML that may be hostile. Raises InvalidDocument for a document type
-    (entities stand there), what is not well-formed, more than 500 levels and 10 million tags."""
-    if data.count(b"<") > MOST_TAGS:
-        refuse(name, f"{part} has more than {MOST_TAGS:,} tags. Split the file.")
+    (entities stand there), what is not well-formed, too deep, or has more than 10 million tags."""
+    if data.count(b"<") > _MOST_TAGS:
+        refuse(name, f"{part} has more than {_MOST_TAGS:,} tags. Split the file.")
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
-        parser.feed(data)
+        parser.feed(xml_text(data, name))
         root: Element = parser.close()
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         if isinstance(error, InvalidDocument):
             raise
         refuse(name, f"{part} is not well-formed XML ({error}). Save it again.")
-    level = [root]
-    for _ in range(MOST_DEPTH):
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        check_depth(depth)
         level = [child for each in level for child in each]
-        if not level:
-            return root
-    refuse(name, f"{part} has elements more than {MOST_DEPTH} deep. Flatten them.")
+    return root
 
 
 def walk(

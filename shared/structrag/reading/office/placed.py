@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
-from structrag.reading.office.tables import pipe_table
+from structrag.reading.limits import spend_characters
+from structrag.reading.office.tables import check_table, pipe_table
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class PlacedText:
             self._place(0, self._label)
             self.parts.append(markdown)
             self._length += len(markdown) + 2
+            spend_characters(len(markdown) + 2)
 
     def heading(self, level: int, title: str) -> None:
         """Append a heading on one line; none where the title is blank."""
@@ -62,6 +64,7 @@ class PlacedText:
         header_rows: int = 1,
     ) -> None:
         """Append a pipe table. `labels` are the places of its rows, () for none."""
+        check_table(rows)
         cells = [[cell.replace("\f", " ") for cell in row] for row in rows]
         markdown = pipe_table(cells, header_rows)
         if labels and markdown:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import check_depth
+from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import refuse
 from structrag.reading.office.story import (
     PAGE,
@@ -28,7 +30,6 @@ _TOKEN = re.compile(
     rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)|\\"
 )
 _HEADING = re.compile(r"heading ?([1-9])\b", re.IGNORECASE)
-_MOST_DEPTH = 5_000  # of groups inside each other
 _SAME_EDGE = 40  # twips
 
 _SKIPPED = frozenset(
@@ -90,11 +91,11 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
         comments: Also keep comments, as notes.
 
     Raises:
-        InvalidDocument: The file is not an RTF file, or its groups are more than 5,000 deep.
+        InvalidDocument: The file is not an RTF file, or its groups are too deep.
     """
     if not data.lstrip().startswith(b"{\\rtf"):
         refuse(name, "it is not an RTF file. Give it the suffix of its real format.")
-    reader = _RtfReader(name, comments=comments)
+    reader = _RtfReader(comments=comments)
     reader.read(data)
     uncertain = ["The file ends within a group, so it may be cut off."]
     return to_draft(
@@ -149,8 +150,7 @@ class _Story:
 
 
 class _RtfReader:
-    def __init__(self, name: str, *, comments: bool) -> None:
-        self._name = name
+    def __init__(self, *, comments: bool) -> None:
         self._comments = comments
         self.title = ""
         self.pieces: list[StoryPiece] = []
@@ -230,12 +230,8 @@ class _RtfReader:
 
     def _open(self) -> None:
         self._flush()
-        if len(self._groups) >= _MOST_DEPTH:
-            refuse(
-                self._name,
-                f"its groups are more than {_MOST_DEPTH:,} deep. Save it again.",
-            )
         self._groups.append(self._state)
+        check_depth(len(self._groups), "groups")
         self._state = copy(self._state)
         self._state.ends = ""
 
@@ -399,13 +395,11 @@ class _RtfReader:
         state.is_bold = state.is_hidden = state.is_deleted = False
 
     def _level(self) -> int:
-        style, seen = self._state.style, set[int]()
         if self._state.level >= 0:
             return self._state.level
-        while style not in self._levels and style not in seen:
-            seen.add(style)
-            style = self._bases.get(style, -1)
-        return self._levels.get(style, 0)
+        return inherited(
+            self._state.style, self._bases.get, self._levels, 0, lambda _, base: base
+        )
 
     def _end_paragraph(self, _: int | None) -> None:
         state = self._state
@@ -484,9 +478,7 @@ class _RtfReader:
                 end = max(column, bisect_left(edges, right - _SAME_EDGE)) + 1
                 cell.columns = end - column
                 if is_tall and column in above:
-                    above[column].rows += 1
-                    joined = f"{above[column].text} {cell.text}"
-                    above[column].text = joined.strip()
+                    above[column].grow(cell.text)
                 else:
                     above[column] = cell
                     line.append(cell)

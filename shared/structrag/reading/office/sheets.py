@@ -1,4 +1,4 @@
-"""Sheets of XLS, XLSB and ODS by python-calamine (extra `sheets`), in a process of its own.
+"""Sheets of XLS, XLSB and ODS by python-calamine (extra `sheets`), in a reader process.
 
 calamine makes room for all cells between the first and the last one, so that two at opposite
 corners end the process.
@@ -9,19 +9,26 @@ from __future__ import annotations
 import datetime
 import io
 import re
-import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from structrag.errors import require
+from structrag.errors import InvalidDocument, require
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import (
+    Limits,
+    count_bytes,
+    limits_now,
+    reading_within,
+    spend_characters,
+)
 from structrag.reading.office.grid import Sheet, clock
-from structrag.reading.office.package import ENCRYPTED, MOST_BYTES, OLE, Package, refuse
+from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
-from structrag.reading.processes import Isolation, asked, reply_with
+from structrag.reading.processes import can_start, is_reader, read_apart
 
-_LIMITS = Isolation()
-_DURATION = re.compile(r"(-?)PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d*)?S)?")
+_DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
+_READ = (".xml", ".bin", ".rels")  # parts that calamine reads
 _ADVICE = "Save it again, as .xlsx."
 
 
@@ -33,9 +40,10 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         MissingExtra: python-calamine is not installed.
     """
     require("python_calamine", extra="sheets")
+    size = len(data)
     if not data.startswith(OLE) or ENCRYPTED in data:
-        _check_package(Package(data, name))
-    reply = asked(__name__, {"name": name}, data, _LIMITS, name or "The file", _ADVICE)
+        size = _checked_size(Package(data, name))
+    reply = _cells(data, name, size)
     placed = PlacedText()
     unsure = []
     for title, hidden, cells, merged in reply["sheets"]:
@@ -52,21 +60,34 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     return placed.draft(uncertain=unsure)
 
 
-def _check_package(package: Package) -> None:
-    """Refuse what is encrypted, too large, or another package."""
+def _checked_size(package: Package) -> int:
+    """The unpacked size. Refuses what is encrypted, too large, or another package."""
     manifest = "META-INF/manifest.xml"
     if manifest in package and "encryption-data" in package.text(manifest):
         package.refuse("it is encrypted. Save it without a password.")
     if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
-    if package.size > MOST_BYTES:
-        package.refuse(f"it unpacks to more than {MOST_BYTES:,} bytes. Split the file.")
+    parts = (part for part in set(package.names) if part.endswith(_READ))
+    return sum(len(package.data(part)) for part in parts)
 
 
-def answer(request: Mapping[str, Any]) -> None:
-    """The child's part: the cells of all sheets."""
-    data = sys.stdin.buffer.read()
-    reply_with(request, lambda: {"sheets": list(_sheets(data, request["name"]))})
+def _cells(data: bytes, name: str, size: int) -> dict[str, Any]:
+    """The cells of all sheets, by a reader process where there can be one."""
+    limits = limits_now()
+    arguments = {"name": name, "size": size, "limits": asdict(limits)}
+    if is_reader() or not can_start():
+        return cells_here(arguments, data)[0]
+    function = f"{__name__}:cells_here"
+    name = name or "The file"
+    return read_apart(function, arguments, data, limits, name, _ADVICE)[0]
+
+
+def cells_here(arguments: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], str]:
+    """The cells of all sheets."""
+    name = arguments["name"]
+    with reading_within(Limits(**arguments["limits"]), name):
+        count_bytes(arguments["size"])
+        return {"sheets": list(_sheets(data, name))}, ""
 
 
 def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list[Any]]]:
@@ -82,12 +103,15 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
             sheet = book.get_sheet_by_name(about.name)
             hidden = about.visible != calamine.SheetVisibleEnum.Visible
             top, left = sheet.start or (0, 0)
-            cells = [
-                (row, column, _text(value), _is_number(value))
-                for row, values in enumerate(sheet.iter_rows(), top + 1)
-                for column, value in enumerate(values, left + 1)
-                if value != ""
-            ]
+            cells = []
+            for row, values in enumerate(sheet.iter_rows(), top + 1):
+                line = [
+                    (row, column, _text(value), _is_number(value))
+                    for column, value in enumerate(values, left + 1)
+                    if value != ""
+                ]
+                spend_characters(sum(len(text) for _, _, text, _ in line))
+                cells += line
             merged = [
                 [(row + 1, column + 1) for row, column in ends]
                 for ends in sheet.merged_cell_ranges or ()
@@ -95,6 +119,8 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
             yield about.name, hidden, cells, merged
     except calamine.PasswordError:
         refuse(name, "it is encrypted. Save it without a password.")
+    except InvalidDocument:  # a limit
+        raise
     except (calamine.CalamineError, OSError, ValueError) as error:
         reason = str(error).rstrip(".")
         refuse(

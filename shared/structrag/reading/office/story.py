@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
+from structrag.reading.limits import spend_characters
 from structrag.reading.office.tables import Cell, pipe_table, spread
 
 PAGE = "\f"  # stands in a text where a page begins
@@ -66,6 +67,7 @@ class StoryParagraph:
         lines = "".join(self.parts).replace("\u00ad", "").split("\n")
         text = "\n".join(line.strip(_BLANKS) for line in lines)
         text = text.strip(" \t\n\r\u00a0")
+        spend_characters(len(label))  # a short paragraph may have a long number
         piece = StoryPiece(
             text,
             level,

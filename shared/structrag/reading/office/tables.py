@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from structrag.reading.limits import check_characters, spend_characters
+
 MOST_COLUMNS = 1_000  # spans and repeated cells beyond are not followed
 
+AROUND_CELL = 3  # characters
 _Covered = dict[int, tuple[str, int]]  # column -> text, rows to come
 _SPACE = re.compile(r"[^\S\f]+")  # form feeds are marks of pages
 
@@ -20,6 +23,15 @@ class Cell:
     text: str = ""
     columns: int = 1
     rows: int = 1
+
+    def grow(self, text: str) -> None:
+        """Reach into one more row, with the text that the row has for it."""
+        self.rows += 1
+        if text:
+            self.text = f"{self.text} {text}".strip()
+            check_characters(
+                self.rows * len(self.text)
+            )  # each of its rows will have it
 
 
 def spread(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
@@ -45,6 +57,7 @@ def spread(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
                     below[len(line)] = text, cell.rows - 1
                 line.append(text)
         _fill(line, above, below)
+        spend_characters(AROUND_CELL * len(line) + _length(line))
         grid.append(line)
         above = below
     return grid
@@ -59,6 +72,16 @@ def _fill(line: list[str], above: _Covered, below: _Covered) -> None:
             below[column] = text, left - 1
 
 
+def check_table(rows: Sequence[Sequence[str]]) -> None:
+    """Refuse a table before its text multiplies, or short rows are filled up to a long one."""
+    places = len(rows) * max(map(len, rows), default=0)
+    check_characters(AROUND_CELL * places + sum(map(_length, rows)))
+
+
+def _length(row: Sequence[str]) -> int:
+    return sum(map(len, row))
+
+
 def pipe_table(rows: list[list[str]], header_rows: int = 1) -> str:
     """Rows as a pipe table without a line end; "" where no cell has text.
 
@@ -71,6 +94,7 @@ def pipe_table(rows: list[list[str]], header_rows: int = 1) -> str:
         | --- | --- |
         | Sales | 5\\|6 |
     """
+    check_table(rows)
     cleaned = [
         [_SPACE.sub(" ", cell).strip(" ").replace("|", "\\|") for cell in row]
         for row in rows

@@ -11,6 +11,7 @@ from structrag.reading.office.drawings import R, add_shape, shapes, targets
 from structrag.reading.office.grid import Place, Sheet, clock
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
+from structrag.text.numbers import whole_number
 
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
@@ -85,16 +86,18 @@ class _Values:
             ].lower()
             for each in root.iter(f"{_S}numFmt")
         }
+        durations = {
+            str(number): number == _DURATION_FORMAT for number in _DATE_FORMATS
+        }
+        for number, written in codes.items():
+            durations.pop(number, None)
+            code = _NOT_CODES.sub("", written.split(";")[0])
+            if re.search("[dmyhs]", code) and "general" not in code:
+                durations[number] = "[" in code
         for i, style in enumerate(root.findall(f"{_S}cellXfs/{_S}xf")):
             number = style.get("numFmtId", "0")
-            code = _NOT_CODES.sub("", codes.get(number, "").split(";")[0])
-            is_built_in = number.isdecimal() and int(number) in _DATE_FORMATS
-            if number in codes:
-                is_date = bool(re.search("[dmyhs]", code)) and "general" not in code
-            else:
-                is_date = is_built_in
-            if is_date:
-                self._dates[str(i)] = "[" in code or number == str(_DURATION_FORMAT)
+            if number in durations:
+                self._dates[str(i)] = durations[number]
 
     def of(self, cell: Element) -> str:
         kind = cell.get("t", "n")
@@ -102,8 +105,8 @@ class _Values:
             return "".join(map(_string, cell.findall(f"{_S}is")))
         value = cell.findtext(f"{_S}v") or ""
         if kind == "s":
-            is_shared = value.isdecimal() and int(value) < len(self._strings)
-            return self._strings[int(value)] if is_shared else ""
+            place = whole_number(value, -1, len(self._strings) - 1)
+            return self._strings[place] if place >= 0 else ""
         if kind == "b":
             return {"1": "TRUE", "0": "FALSE"}.get(value, value)
         if kind != "n" or not value:
@@ -148,8 +151,7 @@ def _decoded(text: str) -> str:
 def _read(sheet: Sheet, root: Element, values: _Values) -> None:
     number = 0
     for row in root.iter(f"{_S}row"):
-        written = row.get("r", "")
-        number = int(written) if written.isdecimal() else number + 1
+        number = whole_number(row.get("r"), number + 1)
         column = 0
         for cell in row.iter(f"{_S}c"):
             at = _position(cell.get("r", ""))

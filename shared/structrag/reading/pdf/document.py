@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from structrag.reading.drafts import Draft
+from structrag.reading.limits import reading_within
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.outline import title_of_headings
 from structrag.reading.paging import starts_in_text, written_starts
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
-from structrag.reading.pdf.reader import Source, title_of_pdf
+from structrag.reading.pdf.reader import Source, source_name, title_of_pdf
 from structrag.reading.pdf.readers import PdfReader, pages_of
 from structrag.records import Document
 
@@ -37,25 +38,28 @@ def pdf_document(
     joined by a blank line. `images_to` is a folder for the pictures as PNG files, which their image
     blocks then name (`read_pdf`). Raises what `pages_of` raises.
     """
-    pages = pages_of(source, reader=reader, password=password, images_to=images_to)
-    laid_out = [page for page in pages if isinstance(page, Page)]
-    draft = markdown_of_pages(laid_out) if laid_out else _joined(pages)
-    text = draft.text
-    facts: dict[str, Any] = {**_origin(source), **(meta or {}), "pages": len(pages)}
-    facts |= written_starts(draft.page_starts)
-    scans = [
-        i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines
-    ]
-    if scans:
-        facts["pages_without_text"] = scans
-    if not title and reader == "layout":
-        title = title_of_pdf(source, password=password)
-    if not title:
-        title = (
-            title_of_headings(markdown_headings(text))
-            or Path(str(facts.get("source", ""))).stem
-        )
-    return Document(text, id=id, title=title, format="markdown", meta=facts)
+    with reading_within(name=source_name(source)):
+        pages = pages_of(source, reader=reader, password=password, images_to=images_to)
+        laid_out = [page for page in pages if isinstance(page, Page)]
+        draft = markdown_of_pages(laid_out) if laid_out else _joined(pages)
+        text = draft.text
+        facts: dict[str, Any] = {**_origin(source), **(meta or {}), "pages": len(pages)}
+        facts |= written_starts(draft.page_starts)
+        scans = [
+            i
+            for i, page in enumerate(laid_out, start=1)
+            if page.images and not page.lines
+        ]
+        if scans:
+            facts["pages_without_text"] = scans
+        if not title and reader == "layout":
+            title = title_of_pdf(source, password=password)
+        if not title:
+            title = (
+                title_of_headings(markdown_headings(text))
+                or Path(str(facts.get("source", ""))).stem
+            )
+        return Document(text, id=id, title=title, format="markdown", meta=facts)
 
 
 def source_of_pdf(

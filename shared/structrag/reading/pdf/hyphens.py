@@ -1,14 +1,19 @@
-"""Words broken at line ends: whether the hyphen belongs to the word."""
+"""Decide whether the hyphen of a word broken at a line end belongs to the word, with the help of a
+list of English stems (see `english_stems_LICENSE.txt`)."""
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
+from importlib.resources import files
 
-from structrag.text.english import are_english
+import Stemmer
+
+from structrag._locks import cached_property
 
 # The last one, the soft hyphen, never belongs to the word.
 SIGNS = ("-", "\u2010", "\u00ad")
@@ -73,3 +78,20 @@ class Hyphens:
         """Whether the hyphen stands for the rest of a later word. As in "pre- and post-war":
         nothing is to be joined there."""
         return second in _SUSPENDED and not self.counts[f"{first}{second}".casefold()]
+
+
+def are_english(words: Sequence[str]) -> list[bool]:
+    """Which of some words in small letters a dictionary of English has, in any form.
+
+    Example:
+        >>> are_english(["pumps", "maintained", "pricedetermining"])
+        [True, True, False]
+    """
+    stems = _stems()
+    return [stem in stems for stem in Stemmer.Stemmer("english").stemWords(words)]
+
+
+@lru_cache(maxsize=1)
+def _stems() -> frozenset[str]:
+    packed = (files("structrag.reading.pdf") / "english_stems.txt.gz").read_bytes()
+    return frozenset(gzip.decompress(packed).decode("ascii").split("\n"))

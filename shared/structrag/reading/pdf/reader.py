@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
+from structrag._locks import Lock
 from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.file_titles import own_title
+from structrag.reading.limits import count_bytes, reading_within, spend_characters
 from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
@@ -60,7 +61,11 @@ def read_pdf(
         MissingExtra: pypdfium2 is not installed.
     """
     folder = folder_for_images(images_to)
-    with _opened(source, password) as (pdfium, pdf, name):
+    with (
+        reading_within(name=source_name(source)),
+        _opened(source, password) as (pdfium, pdf, name, size),
+    ):
+        count_bytes(size)
         pages, found = _pages(pdfium, pdf, name)
         stem = "" if isinstance(source, bytes) else f"{Path(source).stem}-"
         pictures = written_pictures(pdf, without_repeated(found), folder, stem)
@@ -72,7 +77,7 @@ def read_pdf(
 
 def title_of_pdf(source: Source, *, password: str | None = None) -> str:
     """The title in the file's metadata. One that a program made up is ""."""
-    with _opened(source, password) as (_, pdf, _):
+    with _opened(source, password) as (_, pdf, _, _):
         try:
             title = str(pdf.get_metadata_value("Title") or "").replace("\0", "")
         except UnicodeDecodeError:  # UTF-16 that is cut off or wrong
@@ -81,9 +86,11 @@ def title_of_pdf(source: Source, *, password: str | None = None) -> str:
 
 
 @contextmanager
-def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, str]]:
-    """PDFium, the open file, and how errors name it. Afterwards the file is closed, and PDFium free
-    for other threads."""
+def _opened(
+    source: Source, password: str | None
+) -> Iterator[tuple[Any, Any, str, int]]:
+    """PDFium, the open file, how errors name it, and its bytes. Afterwards the file is closed, and
+    PDFium free for other threads."""
     check_password(password)
     data, name = _read(source)
     pdfium = require("pypdfium2", extra="pdf")
@@ -98,9 +105,15 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
                 ) from error
             raise _refusal(pdfium, error, name, password) from error
         try:
-            yield pdfium, pdf, name
+            yield pdfium, pdf, name, len(data)
         finally:
             pdf.close()
+
+
+def source_name(source: object) -> str:
+    """What errors call a PDF."""
+    is_path = isinstance(source, str | os.PathLike)
+    return shown(Path(source)) if is_path else "The PDF"  # type: ignore[arg-type]
 
 
 def check_password(password: object) -> None:
@@ -122,12 +135,11 @@ def check_password(password: object) -> None:
 def _read(source: Source) -> tuple[bytes, str]:
     """The bytes of a PDF and its name. Raises InvalidDocument for what is wrong with it as far as
     the bytes show."""
+    name = source_name(source)
     if isinstance(source, bytes):
-        data, name = source, "The PDF"
+        data = source
     elif isinstance(source, str | os.PathLike):
-        path = Path(source)
-        name = shown(path)
-        data = file_bytes(path)
+        data = file_bytes(Path(source))
     else:
         raise InvalidParameter(
             f"source must be a path or the bytes of a PDF; got {type(source).__name__}."
@@ -187,6 +199,8 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Foun
             raise InvalidDocument(
                 f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
             ) from error
+        # One page can be named thousands of times.
+        spend_characters(sum(len(line.text) for line in page.lines))
         pages.append(page)
         pictures.append(found)
     if any(page.lines for page in pages):

@@ -11,7 +11,7 @@ import regex
 
 from structrag.reading.pdf.hyphens import Hyphens
 from structrag.reading.pdf.pages import Line
-from structrag.text.scripts import SPACELESS
+from structrag.text.folding import SPACELESS
 
 # It begins at the first part of a word with hyphens: from each part it would take quadratic time.
 _BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")

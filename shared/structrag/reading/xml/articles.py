@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html.entities import html5
 from xml.parsers import expat
 
+from structrag.reading.decoding import xml_text
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import (
     assembled,
@@ -13,8 +14,10 @@ from structrag.reading.escaping import (
     fenced,
     heading_line,
 )
+from structrag.reading.limits import check_depth
 from structrag.reading.office.package import refuse
 from structrag.reading.office.tables import Cell, pipe_table, spread
+from structrag.text.numbers import whole_number
 
 
 def _names(text: str) -> frozenset[str]:
@@ -66,7 +69,7 @@ _QUOTES = _names("disp-quote blockquote epigraph")
 class _Table:
     rows: list[list[Cell]] = field(default_factory=list)
     header_rows: int = 0
-    columns: list[str] = field(default_factory=list)
+    columns: dict[str, int] = field(default_factory=dict)  # their places by name
 
 
 class _Reader:
@@ -77,6 +80,7 @@ class _Reader:
         self.is_known = False
         self._open: list[str] = []
         self._titled: list[bool] = []  # of the sections that are open
+        self._depth = 0  # how many of them have a title
         self._text: list[str] = []
         self._outer: list[list[str]] = []  # texts around cells and notes
         self._notes: list[str] = []
@@ -100,6 +104,7 @@ class _Reader:
             self._flush()
         elif local in _NOTES or local in ("td", "th", "entry", "tex-math"):
             self._outer.append(self._text)
+            check_depth(len(self._outer), "cells and notes")
             self._text = []
             if self._tables and local in ("td", "th", "entry"):
                 self._cell(attributes)
@@ -110,7 +115,9 @@ class _Reader:
             self._tables[-1].rows.append([])
             self._tables[-1].header_rows += "thead" in self._open[-3:]
         elif local == "colspec" and self._tables:
-            self._tables[-1].columns.append(attributes.get("colname", ""))
+            columns = self._tables[-1].columns
+            name = attributes.get("colname", f" {len(columns)}")  # no name begins so
+            columns.setdefault(name, len(columns))
         elif local in _BLOCKS or local in _SECTIONS or local in _CODE:
             self._flush()
             if local in _SECTIONS and len(self._open) > 1:
@@ -144,12 +151,12 @@ class _Reader:
 
     def _cell(self, attributes: dict[str, str]) -> None:
         table = self._tables[-1]
-        columns = _count(attributes.get("colspan"), 1)
-        ends = attributes.get("namest"), attributes.get("nameend")
-        if all(each in table.columns for each in ends):
-            first, last = (table.columns.index(each or "") for each in ends)
+        columns = whole_number(attributes.get("colspan"), 1)
+        first = table.columns.get(attributes.get("namest", ""))
+        last = table.columns.get(attributes.get("nameend", ""))
+        if first is not None and last is not None:
             columns = max(1, last - first + 1)
-        rows = _count(attributes.get("rowspan"), 1) + _count(
+        rows = whole_number(attributes.get("rowspan"), 1) + whole_number(
             attributes.get("morerows"), 0
         )
         if not table.rows:
@@ -166,7 +173,7 @@ class _Reader:
             note = self._taken()
             self._text = self._outer.pop()
             self._notes.append(note)
-            if not self._outer and not "".join(self._text).strip():
+            if not self._outer and not any(map(str.strip, self._text)):
                 self._flush()
         elif local in ("td", "th", "entry"):
             text = self._taken()
@@ -197,7 +204,7 @@ class _Reader:
         elif local in _SECTIONS:
             self._flush()
             if self._open:
-                self._titled.pop()
+                self._depth -= self._titled.pop()
         elif local in _TITLES and not self._outer:
             self._end_title(local)
         elif local in _CODE:
@@ -229,11 +236,12 @@ class _Reader:
             self._label = self._taken()
         elif title := f"{self._label} {self._taken()}".strip():
             self._label = ""
-            level = 1 + bool(self.title) + sum(self._titled)
+            level = 1 + bool(self.title) + self._depth
             if is_root and not self.title:
                 self.title = title
             elif self._titled:
                 level -= self._titled[-1]
+                self._depth += not self._titled[-1]
                 self._titled[-1] = True
             self.parts.append(heading_line(level, title))
 
@@ -292,16 +300,11 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     parser.SkippedEntityHandler = reader.skipped
     parser.EntityDeclHandler = reader.refused
     try:
-        parser.Parse(data, True)
-    except (expat.ExpatError, LookupError) as error:
+        parser.Parse(xml_text(data, name), True)
+    except expat.ExpatError as error:
         refuse(name, f"it is not well-formed XML ({error}). Save it again.")
     return Draft(assembled(reader.parts), title=reader.title)
 
 
 def _is_info(tag: str) -> bool:
     return tag in _INFO or tag.endswith("info")
-
-
-def _count(text: str | None, default: int) -> int:
-    is_number = text is not None and text.isdecimal() and len(text) < 6
-    return int(text) if text is not None and is_number else default

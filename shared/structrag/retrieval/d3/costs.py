@@ -1,12 +1,11 @@
-"""What the stages of D3 cost: calls, tokens, and scored texts."""
+"""The costs of the stages of D3: calls, tokens, and scored texts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.model_calls.counted import tokens_of
-from structrag.model_calls.usage import calls_line
+from structrag.model_calls.usage import calls_line, tokens_of
 from structrag.text.tokens import TokenCounter, count_tokens
 
 
@@ -46,7 +45,7 @@ class StageCost:
         )
 
 
-# Of a context window, where tokens are estimated: texts have up to 1.1 times the estimate by
+# Share of a context window that is filled by estimate: texts have up to 1.1 times the estimate by
 # cl100k_base, and models' own tokenizers make a few more.
 ESTIMATED_SHARE = 0.85
 

@@ -1,4 +1,7 @@
-"""What a question will cost at most, before anything is spent: its steps, answered by "all"."""
+"""An upper bound on the cost of a question, computed before any model is called.
+
+The stages run as usual, and every prompt is answered by "all".
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,7 @@ from structrag.model_calls.requests import Request, Score
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_flow
-from structrag.retrieval.d3.layout import paths_of
-from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.outlines import Routing, paths_of, section_name
 from structrag.retrieval.d3.routing import (
     BY_SCORES,
     SearchedPart,
@@ -63,13 +65,13 @@ def estimate(
 def _route_cost(
     question: str, scope: SearchedPart, router: str, routing: Routing
 ) -> StageCost:
-    # Of an answer that cannot be used the parts are scored.
+    # If an answer cannot be used, the parts are scored.
     scored = StageCost(scored=int(scope.part_mask.sum()))
     if router in BY_SCORES:
         return scored
     answer = "1-999999999"
     if routing.answer_format == "names":
-        answer = json.dumps([" > ".join(path) for path in paths_of(scope.outline)])
+        answer = json.dumps([*map(section_name, paths_of(scope.outline))])
     flow = route_flow(question, scope.outline, routing)
     tally = drive(flow, lambda requests: [answer for _ in requests])
     return _reserved(tally.cost, routing.answer_tokens) + scored
@@ -78,7 +80,8 @@ def _route_cost(
 def selection_cost(
     question: str, paragraphs: Sequence[Chunk], selection: Selection
 ) -> StageCost:
-    """What `select_flow` takes at most, "auto" as "base": the longest paragraphs are kept."""
+    """Return the highest cost of `select_flow`, "auto" taken as "base": the longest paragraphs are
+    kept."""
     stages = [
         "cross_encoder" if part not in ASKING else part for part in selection.stages
     ]
@@ -102,7 +105,7 @@ def _reserved(cost: StageCost, answer_tokens: int) -> StageCost:
 
 
 class _NoScorer:
-    """It is never asked."""
+    """A stand-in for a reranker. It is never called."""
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         raise NotImplementedError

@@ -13,8 +13,14 @@ from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, window_tokens
-from structrag.retrieval.d3.packing import ShownParagraph, pack_calls
-from structrag.retrieval.d3.reranking import keep, lexical_scores, score_flow, shares
+from structrag.retrieval.d3.reranking import (
+    ShownParagraph,
+    keep,
+    lexical_scores,
+    pack_calls,
+    score_flow,
+    shares,
+)
 from structrag.retrieval.d3.selection import (
     PAPER_PROMPT,
     CallStats,
@@ -215,7 +221,7 @@ def summarised_flow(
 
 
 def _summary_ask(paragraph: Chunk, settings: Selection) -> Ask:
-    """What asks for a paragraph's summary, in the model's own words if nothing else is said."""
+    """Build the request for a paragraph's summary, by the model's own prompt unless one is set."""
     template = getattr(settings.summariser, "summary_prompt", PROMPT)
     words = (settings.short_tokens or SUMMARY_TOKENS) * 10 // 13
     prompt = (settings.summary_prompt or template).format(
@@ -225,7 +231,7 @@ def _summary_ask(paragraph: Chunk, settings: Selection) -> Ask:
 
 
 def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
-    """What stands for each paragraph in the first pass of HIERBASE.
+    """Return a short form of each paragraph for the first pass of HIERBASE.
 
     A short paragraph itself, else its `extras["summary"]`, else an extract. An extract is the most
     telling sentences of about 60 tokens; of a table the header row and the first cells of the
@@ -251,7 +257,7 @@ def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
 def packed(
     question: str, shown: Sequence[str], settings: Selection
 ) -> list[list[ShownParagraph]]:
-    """The calls that show all texts; none where there is no room."""
+    """Group the texts into calls; none if the question leaves no room."""
     count = settings.counter
     frame = count(settings.prompt.format(paragraphs="", question=question))
     window = window_tokens(settings.context_tokens, count)
@@ -287,7 +293,7 @@ def _instead(
     settings: Selection,
     tally: CallStats,
 ) -> list[int]:
-    """What BM25 selects of the positions of each failed call, ascending."""
+    """Select by BM25 among the positions of each failed call, ascending."""
     if not failed:
         return []
     tally.degraded += len(failed)

@@ -40,7 +40,7 @@ from structrag.retrieval.d3.condensing import (
     SectionSplitter,
     SummarisedParagraphs,
 )
-from structrag.retrieval.d3.layout import SectionLayout, build_layout
+from structrag.retrieval.d3.outlines import SectionLayout, build_layout
 from structrag.retrieval.d3.paragraphs import (
     PART_TOKENS,
     ParagraphSplitter,
@@ -61,7 +61,7 @@ LEVELS = {PARAGRAPHS: ("raw",), SECTIONS: ("raw",), PARTS: ("raw",)}
 
 @dataclass(frozen=True, slots=True)
 class D3AddReport:
-    """What adding documents did.
+    """The result of adding documents.
 
     Example:
         >>> from structrag import D3Index, read_text

@@ -16,9 +16,9 @@ from structrag.text.extractive import keywords
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter
 
-# Of whole paragraphs, in a section made up for a document without headings.
+# Tokens of whole paragraphs in a section made up for a document without headings.
 PSEUDO_TOKENS = 1000
-# Of a body that is listed as one entry; of a longer one, so many to an entry.
+# Tokens of a body that is one entry; a longer one has so many per entry.
 SECTION_TOKENS = 1000
 # of a block that is one paragraph; a longer one, such as talk without blank lines, is several
 PARAGRAPH_TOKENS = 500
@@ -157,8 +157,8 @@ def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Secti
 
 
 def paragraph_cutter(read_options: ReadOptions) -> Cutter:
-    """What cuts long paragraphs. It takes English rules in a language whose sentences are not
-    known."""
+    """Return the cutter of long paragraphs. If the language has no sentence rules, those of English
+    apply."""
     language = (
         read_options.language if read_options.language in LANGUAGES else "english"
     )
@@ -212,7 +212,7 @@ def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
 def _runs(
     text: str, blocks: Sequence[Block], counter: TokenCounter, limit: int
 ) -> Iterator[tuple[Block, ...]]:
-    """The blocks in runs up to the limit. One above it stands alone."""
+    """Group blocks into runs up to the limit. A block above it is a run by itself."""
     run: list[Block] = []
     size = 0
     for block in blocks:

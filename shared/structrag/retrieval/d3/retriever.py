@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +16,25 @@ from structrag.errors import (
     checked_k,
 )
 from structrag.index.levels import query_vectors
+from structrag.index.ranking import SCORE_DIGITS
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow, T
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
 from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
-from structrag.records import Hit
+from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
 from structrag.retrieval.d3.estimating import D3Estimate, estimate
 from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.results import (
-    D3Result,
-    Details,
-    hits_of,
-    scores_by_strategy,
+from structrag.retrieval.d3.routing import (
+    Routed,
+    RouteResult,
+    SearchedPart,
+    routed_flow,
 )
-from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_flow
 from structrag.retrieval.d3.scoring import (
     check_evidence,
     embedded_by,
@@ -146,7 +146,7 @@ class D3Retriever(Retriever):
         )
 
     def _new_runner(self, model: Any, call_settings: CallSettings) -> Runner:
-        """What asks the models. It uses the index's cache if it has none."""
+        """Return a runner for the models, with the index's cache unless it has its own."""
         if call_settings.cache is None:
             call_settings = replace(call_settings, cache=self.index.cache)
         embedder: Any = self.index.embedder
@@ -157,7 +157,7 @@ class D3Retriever(Retriever):
 
     @property
     def usage(self) -> Usage:
-        """What the questions have cost so far."""
+        """The usage of all questions so far."""
         return self.runner.usage
 
     def result(
@@ -365,3 +365,77 @@ def _checked_router(router: str, model: Any, evidence: Any) -> str:
             "no model."
         )
     return router
+
+
+# The scores and the parts of a hit.
+Details = tuple[Mapping[str, float], Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class D3Result:
+    """The answer to one question.
+
+    Attributes:
+        question: As asked.
+        hits: The evidence, paragraphs in reading order. `rank` is by score, else by place. `score`
+            is from 0 to 1, and those of one question compare. 1 has with "fused" what is first by
+            BM25, cosine and part among the paragraphs routed to; with "evidence" the best of all
+            paragraphs searched; with "lexical" and "dense" the best routed to. A reranker gives the
+            probability. Where a language model alone chose, each has 1. With "fused" `scores` has
+            BM25, cosine and the score of the part that a paragraph lies in ("bm25", "dense",
+            "route"), and `parts` what each adds; with another strategy that scores, its own score
+            and its share of the score. `chunk.extras["route"]` is `route.how`.
+        route: The sections it was looked for in.
+        evidence: How it was selected; positions are those among the paragraphs of the route.
+        cost: Stage ("route", "select") -> what it took.
+    """
+
+    question: str
+    hits: tuple[Hit, ...] = ()
+    route: RouteResult = field(default_factory=RouteResult)
+    evidence: Evidence = field(default_factory=lambda: Evidence(()))
+    cost: Mapping[str, StageCost] = field(default_factory=dict)
+
+    @property
+    def total(self) -> StageCost:
+        """The cost of all stages together."""
+        return sum(self.cost.values(), StageCost())
+
+    @property
+    def dropped(self) -> int:
+        """Items in the language model's answers that matched nothing it was shown."""
+        return self.route.dropped + self.evidence.dropped
+
+    @property
+    def degraded(self) -> int:
+        """Calls that failed and were replaced by scores."""
+        return self.route.degraded + self.evidence.degraded
+
+
+def hits_of(
+    chunks: Sequence[Chunk], evidence: Evidence, details: Sequence[Details], how: str
+) -> list[Hit]:
+    """Hits in the order of the chunks, ranked by score, then place.
+
+    Without scores they are ranked by place, and each has 1.0. `how` they were routed to is noted
+    in their chunks.
+    """
+    values = evidence.scores or [1.0] * len(chunks)
+    shares = evidence.shares or values
+    order = sorted(range(len(chunks)), key=lambda i: -round(values[i], SCORE_DIGITS))
+    ranks = {i: rank for rank, i in enumerate(order, start=1)}
+    hits = []
+    for i, chunk in enumerate(chunks):
+        scores, parts = details[i] if details else ({}, {})
+        chunk = replace(chunk, extras={**chunk.extras, "route": how})
+        hits.append(Hit(chunk, shares[i], ranks[i], scores=scores, parts=parts))
+    return hits
+
+
+def scores_by_strategy(evidence: Evidence) -> list[Details]:
+    """The scores and parts of hits that one strategy scored, else nothing."""
+    if evidence.scores is None or evidence.shares is None:
+        return []
+    name = evidence.scored_by
+    pairs = zip(evidence.scores, evidence.shares, strict=True)
+    return [({name: score}, {name: share}) for score, share in pairs]

@@ -5,25 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from structrag._locks import cached_property
 from structrag.index.snapshot import Reader
 from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.model_calls.answer_parsing.titles import parse_names, usable_names
 from structrag.model_calls.requests import Ask, Flow
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
-from structrag.retrieval.d3.layout import (
+from structrag.retrieval.d3.outlines import (
     OutlineSection,
+    RouterCall,
+    Routing,
     SectionLayout,
     descendants,
     paths_of,
     row_mask,
+    windows,
 )
-from structrag.retrieval.d3.outlines import RouterCall, Routing, windows
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import (
     part_scores_flow,
@@ -35,7 +38,7 @@ from structrag.text.arrays import BoolArray
 
 COMPONENT = "d3.route/1"
 BY_SCORES = ("scores", "evidence")  # routers that score parts of sections
-# Of the best section's score, for sections that stand in for a failed call.
+# Share of the best section's score, for sections that replace a failed call.
 LEXICAL_SHARE = 0.5
 LEXICAL_MOST = 5
 LABEL_TOKENS = 4  # of a paragraph's id in a call
@@ -101,7 +104,7 @@ class SearchedPart:
 
 @dataclass(frozen=True, slots=True)
 class RouteResult:
-    """Which sections a question was routed to, and what that took.
+    """The sections that a question was routed to, and the cost.
 
     Attributes:
         sections: Those with paragraphs to look into, in reading order.
@@ -130,8 +133,8 @@ class RouteResult:
 
 @dataclass(slots=True)
 class RouteTally(CallStats):
-    """What the calls of one routing gave, while it is collected. Sections are positions in the
-    outline."""
+    """The results of the calls of one routing while they are collected. Sections are positions in
+    the outline."""
 
     chosen: set[int] = field(default_factory=set)
     failed: list[RouterCall] = field(
@@ -142,7 +145,7 @@ class RouteTally(CallStats):
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Where evidence is looked for."""
+    """The route of a question and its paragraphs."""
 
     route: RouteResult
     rows: list[int]  # of paragraphs, ascending
@@ -176,8 +179,8 @@ def routed_flow(
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
-    """Whether there is nothing to route. There are no headings, and no more paragraphs than one
-    call of the next stage shows."""
+    """Return True if there is nothing to route: no headings, and no more paragraphs than fit one
+    call of the next stage."""
     if any(section.path and not section.pseudo for section in outline):
         return False
     count = selection.counter
@@ -294,15 +297,15 @@ def _named(
 
 
 def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]:
-    """The sections that stand in for a failed call, by score. They are five at most, have half of
-    the best score at least, and none has 0."""
+    """Choose sections for a failed call by score: at most five, each with at least half of the best
+    score and more than 0."""
     values = [scores.get(i, 0.0) for i in positions]
     best = keep(values, "lexical", k=LEXICAL_MOST, threshold=LEXICAL_SHARE)
     return [positions[i] for i in best]
 
 
 def with_children(sections: Sequence[OutlineSection], chosen: set[int]) -> list[int]:
-    """The chosen sections that have paragraphs, and those below a chosen one that has none. All are
+    """Return the chosen sections that have paragraphs, and those below a chosen one that has none,
     in reading order."""
     expanded = set(chosen)
     for i in chosen:

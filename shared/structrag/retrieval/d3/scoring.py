@@ -15,7 +15,7 @@ from structrag.index.ranking import best_positions
 from structrag.index.snapshot import Reader
 from structrag.model_calls.flow import ask, handle
 from structrag.model_calls.requests import Embed, Flow, Request, T
-from structrag.retrieval.d3.layout import SectionLayout
+from structrag.retrieval.d3.outlines import SectionLayout
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.arrays import BoolArray, FloatArray, IntArray, running_totals

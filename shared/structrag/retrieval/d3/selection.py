@@ -1,4 +1,4 @@
-"""How evidence is selected, and what that gives (D3, section 3.3.2)."""
+"""Settings and results of selecting evidence (D3, section 3.3.2)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ Provide an empty response if none of the paragraphs are relevant."""
 
 
 def empty_is_none(prompt: str) -> bool:
-    """Whether an empty answer to a prompt names nothing on purpose. Where the prompt tells the
-    model to say "none", an empty answer is a failure."""
+    """Return True if an empty answer means "none". If the prompt asks for the word "none", an empty
+    answer is a failure."""
     return '"none"' not in prompt
 
 
@@ -178,7 +178,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Which paragraphs were selected, and what that took."""
+    """The selected paragraphs and the cost of selecting them."""
 
     positions: tuple[int, ...]  # in the sequence of paragraphs given, ascending
     # one a position, by the last strategy that scores; None: there was none
@@ -198,7 +198,7 @@ class Evidence:
 
 @dataclass(slots=True)
 class CallStats:
-    """What a stage's calls gave and cost, while it is collected."""
+    """The results and cost of a stage's calls while they are collected."""
 
     cost: StageCost = field(default_factory=StageCost)
     dropped: int = 0

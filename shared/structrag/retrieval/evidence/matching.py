@@ -1,4 +1,4 @@
-"""How each sentence of a passage matches a question. Word by word, for people to look at."""
+"""Word by word, how each sentence of a passage matches a question: for people to look at."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import regex
 
 from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.pieces import StoredDocument
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.text.arrays import Array, IntArray
-from structrag.text.folding import UNSEEN
-from structrag.text.scripts import UNPARTED
-from structrag.text.stems import stems
-from structrag.text.terms import word_spans
+from structrag.text.folding import UNPARTED, UNSEEN
+from structrag.text.terms import stems, word_spans
 
 _WORD = regex.compile(
     rf"[{UNPARTED}]\p{{M}}*|[[\w\p{{M}}{UNSEEN}]--[{UNPARTED}]]+", regex.VERSION1
@@ -28,7 +26,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """What matches a word of the question best in a sentence.
+    """The best match in a sentence for a word of the question.
 
     Example:
         >>> WordMatch("pump", start=9, end=14, similarity=0.91).similarity
@@ -166,8 +164,8 @@ def explain_flow(
 
 
 def _pieces(document: StoredDocument, chunk: Chunk) -> list[tuple[int, str]]:
-    """The pieces of a document that hold part of a chunk, as an encoder reads them, with where
-    they begin."""
+    """Return the pieces of a document that overlap a chunk, as an encoder reads them, each with its
+    start."""
     return [
         (start, document.text[start:end])
         for start, end in document.encoder_spans
@@ -186,8 +184,8 @@ def _sentences(pool: Pool, chunk: Chunk) -> Iterator[tuple[int, Span]]:
 
 
 def _word_at(text: str, place: int) -> Span:
-    """The word that holds a character, or the character alone. Where spaces do not part words, it
-    is a character."""
+    """Return the span of the word at a character. In scripts without spaces, and outside of words,
+    it is the character."""
     match = _WORD.match(text, place)
     if match is None:
         return place, place + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,11 +14,10 @@ import numpy as np
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
-from structrag.retrieval.evidence.answers import leads
-from structrag.retrieval.evidence.corpus import Pool
-from structrag.retrieval.evidence.packing import Passage
+from structrag.retrieval.evidence.atoms import leads
+from structrag.retrieval.evidence.passage_packing import Passage
 from structrag.retrieval.evidence.pieces import StoredDocument
-from structrag.retrieval.evidence.references import is_reference
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.packing import reader_text
@@ -43,13 +43,13 @@ class PassageReader:
         return self.read_options.counter(reader_text(self.chunk(first, stop)))
 
     def joins(self, unit: int) -> bool:
-        """Whether only blanks are between an atom and the one before."""
+        """Return True if an atom follows the one before with only blanks between."""
         atoms = self.pool.atoms
         between = slice(int(atoms.ends[unit - 1]), int(atoms.starts[unit]))
         return self._follows(unit) and not self._document(unit).text[between].strip()
 
     def ends(self, unit: int) -> bool:
-        """Whether a passage may end behind an atom, as that leads to nothing."""
+        """Return True if a passage may end after an atom, because it introduces nothing."""
         if not self._follows(unit + 1):
             return True
         if self._is_heading(unit + 1):
@@ -79,8 +79,8 @@ class PassageReader:
         return [self._block(*run) for run in self._runs()]
 
     def beside(self, start: int, end: int) -> tuple[Chunk | None, Chunk | None]:
-        """The blocks before and behind a span of the pool's only document. None where there is
-        none. Headings that lead to the span are no block before it."""
+        """Return the blocks before and after a span of the pool's only document; None at either
+        end. Headings above the span do not count as a block before it."""
         atoms, runs = self.pool.atoms, self._runs()
         firsts = [first for first, _ in runs]
         last_before = int(np.searchsorted(atoms.ends, start, "right")) - 1
@@ -123,7 +123,7 @@ class PassageReader:
         return self.pool.documents[int(self.pool.run_of[unit])]
 
     def _section(self, unit: int) -> tuple[int, tuple[str, ...]]:
-        """Where the body of an atom's section begins, and its path."""
+        """Return the start of the body of an atom's section, and its path."""
         return self._document(unit).sections[int(self.pool.atoms.sections[unit])]
 
     def _text(self, unit: int) -> str:
@@ -131,17 +131,16 @@ class PassageReader:
         return self._document(unit).text[slice(*span)]
 
     def _follows(self, unit: int) -> bool:
-        """Whether there is an atom before this one in its run."""
+        """Return True if the atom has a predecessor in its run."""
         runs = self.pool.run_of
         return 0 < unit < len(runs) and bool(runs[unit - 1] == runs[unit])
 
     def _worth(self, unit: int) -> float:
-        """What the score of an atom counts."""
+        """Return the factor of an atom's score."""
         start = int(self.pool.atoms.starts[unit])
         return REFERENCES if is_reference(self._document(unit).text, start) else 1.0
 
     def _is_heading(self, unit: int) -> bool:
-        """Whether an atom is a section's heading."""
         body_start, path = self._section(unit)
         return bool(path) and int(self.pool.atoms.ends[unit]) <= body_start
 
@@ -191,7 +190,7 @@ class PassageReader:
     def _context(
         self, document: StoredDocument, path: tuple[str, ...], start: int, end: int
     ) -> str:
-        """What precedes a slice: heading path, caption, header or lead-in."""
+        """Return the text shown before a slice: heading path, caption, header or lead-in."""
         parts = []
         if self.context == "all":
             counter = self.read_options.counter
@@ -208,8 +207,67 @@ class PassageReader:
 
 
 def _in_source(document: StoredDocument, start: int, end: int) -> dict[str, Any]:
-    """Where a span stands in the document's markup, if it has any."""
+    """Return the place of a span in the document's markup, if it has any."""
     if document.source is None or start == end:
         return {}
     first, last = document.source.span(start, end)
     return {"source_start": first, "source_end": last}
+
+
+# -- entries of lists of references, recognised by the shape of their lines
+
+
+_NEAR = 1500  # characters in which the entries beside one are looked for
+_BESIDE = 2  # entries before and behind one that are looked at
+_WORDS = 8  # an author and a year are an entry from so many words
+_MARK = r"\s*(?:(?:[-*•–]|\d+\s?[.)]|\[\w{1,12}\]|\(\d+\))\s|[\^↑])"
+_AUTHOR = (
+    r"[A-ZÀ-Þ][\w'’-]+(?: [A-Z][\w'’-]+)? ?, ?[A-ZÀ-Þ]"  # Smith, J
+    r"|[A-ZÀ-Þ][\w'’-]+ [A-Z]{1,3} ?[,.;]"  # Smith JA,
+    r"|(?:[A-ZÀ-Þ]\. ?-?)+[A-ZÀ-Þ][\w'’-]+"  # J. A. Smith
+)
+_BETWEEN = re.compile(rf"\n\s*\n|\n(?={_MARK}|\s*(?:{_AUTHOR}))")
+_BEGINS = re.compile(rf"(?:\.\. )?(?:{_MARK})*\s*")
+_AUTHORED = re.compile(_AUTHOR)
+# (2004) or ", 2004.", as no date of a day is written
+_YEAR = re.compile(r"(?:[^\d\s] ?[,.]|\() ?(?:1[5-9]|20)\d\d[a-z]? ?(?:[.);:,]|$)")
+_BIBLIOGRAPHIC = re.compile(
+    r"Jump up|\bRetrieved (?:on )?(?:\d|[A-Z][a-z]+ \d)|\b[Aa]rchived (?:from|on)\b|access-date"
+    r"|[Aa]bgerufen|[Cc]onsulté le|\bIS[BS]N\b|\bdoi\b|doi\.org|\bPMID\b|\barXiv\b"
+    r"|\b(?:pp?|pg|S|vol)\. ?\d|\d ?\(\d+(?: ?[-–] ?\d+)?\) ?[:,] ?[a-z]?\d|\d;\d+|\bet al\b"
+    r"|\b(?:In )?Proc(?:eedings|\.)|\bUniversity Press\b",
+)
+
+
+def is_reference(text: str, start: int) -> bool:
+    """Return True if the text at `start` belongs to an entry of a list of references.
+
+    Example:
+        >>> text = "[1] J. Doe. Pumps. 2001. [2] A. Roe. Seals. 2003."
+        >>> is_reference(text, 0)
+        False
+    """
+    low = max(0, start - _NEAR)
+    entries, at = [], 0
+    place = low
+    near = text[low : start + _NEAR]
+    for match in _BETWEEN.finditer(near):
+        entries.append(near[place - low : match.start()])
+        if match.start() <= start - low:
+            at = len(entries)
+        place = low + match.end()
+    entries.append(near[place - low :])
+    beside = entries[max(0, at - _BESIDE) : at + _BESIDE + 1]
+    return 2 * sum(map(_is_entry, beside)) > max(2 * _BESIDE, len(beside))
+
+
+def _is_entry(words: str) -> bool:
+    words = words.strip()
+    begins = _BEGINS.match(words)
+    place = begins.end() if begins else 0
+    authored = _AUTHORED.match(words, place)
+    if not place and not authored:
+        return False
+    if _BIBLIOGRAPHIC.search(words):
+        return True
+    return bool(authored and _YEAR.search(words)) and len(words.split()) >= _WORDS

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from structrag.index.entries import Entry, StoredRow, Vectors
 from structrag.reading.outline import Outline
 from structrag.records import Chunk, Document, SourceMap
-from structrag.retrieval.evidence.record import (
+from structrag.retrieval.evidence.atom_arrays import (
     BLOBS,
+    AtomArrays,
     EncoderSpans,
-    Record,
     cut_pieces,
     pack,
     part_of,
@@ -25,7 +25,7 @@ from structrag.retrieval.evidence.record import (
 from structrag.retrieval.evidence.required_context import RequiredContext
 
 VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
-_MISSING = "\0"  # stands for each character that was not read
+MISSING = "\0"  # for each character that was not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class StoredDocument:
     sections: Mapping[int, tuple[int, tuple[str, ...]]]
     encoder_spans: Sequence[tuple[int, int]]  # spans that an encoder reads at once
     required: NDArray[np.int64]  # (n, 4) of its tables and lists: see `RequiredContext`
-    source: SourceMap | None  # where its text stands in markup
+    source: SourceMap | None  # places of its text in markup
 
 
 # -- documents as entries
@@ -51,7 +51,7 @@ class StoredDocument:
 def entry_of(
     outline: Outline,
     required: Sequence[RequiredContext],
-    record: Record,
+    atoms: AtomArrays,
     encoder_spans: EncoderSpans,
     token_ids: Sequence[Any] | None,
     fingerprint: str,
@@ -60,7 +60,7 @@ def entry_of(
 
     `token_ids` are those of each span of the encoder; None: it gives no tokens.
     """
-    pieces = dict(cut_pieces(record, encoder_spans))
+    pieces = dict(cut_pieces(atoms, encoder_spans))
     chunks = [
         _chunk(outline, required, piece, (number, len(pieces)))
         for number, piece in enumerate(pieces.values())
@@ -76,8 +76,8 @@ def entry_of(
 def entry_of_part(
     name: str, whole: StoredDocument, rows: Sequence[StoredRow], start: int, end: int
 ) -> Entry | None:
-    """What stands between two places of a document, as a document of its own; None where an atom
-    is cut. `rows` are the pieces of `whole`."""
+    """Make a document of its own from a span of another; None if the span cuts an atom. `rows` are
+    the pieces of `whole`."""
     atoms, sizes = unpack([stored.blobs for stored in rows])
     first = int(np.searchsorted(atoms.ends, start, "right"))
     stop = int(np.searchsorted(atoms.starts, end, "left"))
@@ -117,7 +117,7 @@ def _entry(
     fingerprint: str,
     chunks: Sequence[Chunk],
     views: Mapping[str, Any],
-    pieces: Sequence[Record],
+    pieces: Sequence[AtomArrays],
 ) -> Entry:
     vectors = {}
     if chunks and pieces[0].sums.shape[1]:
@@ -136,7 +136,7 @@ def _entry(
 def _chunk(
     outline: Outline,
     required: Iterable[RequiredContext],
-    piece: Record,
+    piece: AtomArrays,
     place: tuple[int, int],
 ) -> Chunk:
     """A piece with what is to be known of its document where only this is read."""
@@ -184,7 +184,7 @@ def _runs(source: SourceMap, start: int, end: int) -> list[tuple[int, int, bool]
 
 
 def documents_of(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
-    """What pieces say of their documents, by id."""
+    """Put together the documents of some pieces, by id."""
     by_id: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         by_id.setdefault(chunk.doc_id, []).append(chunk)
@@ -219,7 +219,7 @@ def _text_of(spans: Iterable[tuple[int, str]]) -> str:
     parts, end = [], 0
     for start, text in sorted(spans):
         if start > end:
-            parts.append(_MISSING * (start - end))
+            parts.append(MISSING * (start - end))
             end = start
         parts.append(text[end - start :])
         end = max(end, start + len(text))

@@ -15,9 +15,9 @@ from structrag.text.arrays import Array
 Number = TypeVar("Number", np.float32, np.float64)
 Codes = NDArray[np.uint8]
 # Bits of a code, and how far its values are apart, in standard deviations of its axis: at 2 and 4
-# bits what is best for normal numbers (Max 1960), at 8 so much that hardly any lies outside.
+# bits what is best for normal numbers (Max 1960), at 8 so much that hardly any is outside.
 _APART = {8: 0.05, 4: 0.335, 2: 0.996}
-# Of the energy around the mean, by rounding, in the vectors the axes are fitted to.
+# Share of the energy around the mean that rounding may lose, in the fitted vectors.
 _LOST = 0.025
 _FITTED_ON = 50_000  # token vectors at most
 _ENOUGH = 2_000  # fewer vectors do not say what an axis needs
@@ -44,15 +44,15 @@ class Quantiser:
     mean: Array  # (d,), of vectors at length 1
 
     def rests(self, vectors: Array) -> Array:
-        """What vectors have at length 1 besides the mean."""
+        """Return vectors at length 1, less the mean."""
         units: Array = unit_rows(vectors.astype(np.float32, copy=False)) - self.mean
         return units
 
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
-    """What unit vectors have besides the mean, as rows of packed codes. The scales bring what is
-    unpacked back to its length."""
+    """Unit vectors less their mean, as rows of packed codes. The scales restore the length of an
+    unpacked row."""
 
     rows: Codes  # (n, bytes)
     scales: Array  # (n,)
@@ -93,7 +93,7 @@ def fit_quantiser(vectors: Array) -> Quantiser:
 
 
 def _bits(turned: Array, deviations: Array, seen: Array) -> Codes:
-    """The bits of each axis, by how much what is lost there is seen. Axes of 4 and of 2 fill whole
+    """Choose the bits of each axis by how much its loss is seen. Axes of 4 and of 2 bits fill whole
     bytes."""
     costs, losses = np.array([0, *_APART]), [(turned**2).mean(axis=0)]
     for bits, apart in _APART.items():
@@ -120,7 +120,7 @@ def _bits(turned: Array, deviations: Array, seen: Array) -> Codes:
 
 
 def _codes(values: Array, bits: Any) -> Array:
-    """The whole numbers below values, as far as bits hold them."""
+    """Round values down to whole numbers within the range of `bits`."""
     half = 2.0 ** (np.asarray(bits, dtype=np.float32) - 1)
     return np.clip(np.floor(values), -half, half - 1)
 
@@ -136,7 +136,7 @@ def check_width(what: str, width: int, expected: int) -> None:
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:
-    """What vectors have besides the mean, turned, rounded and packed."""
+    """Subtract the mean of vectors at length 1, turn the rest to the axes, round and pack it."""
     bits = quantiser.bits
     widths = np.sqrt(np.einsum("ij,ij->j", quantiser.axes, quantiser.axes))
     turning = quantiser.axes / widths**2
@@ -168,7 +168,7 @@ def products(kept: Quantised, queries: Array, quantiser: Quantiser) -> Array:
         rows = kept.rows[start : start + _TILE]
         _unpack(rows, bits, out=unpacked[: len(rows)])
         np.matmul(unpacked[: len(rows)], columns, out=result[start : start + _TILE])
-    # What is packed begins at 0 and stands for the middle between two codes.
+    # Packed codes begin at 0 and mean the middle between two codes.
     result += (np.float32(0.5) - np.float32(2) ** (bits - np.float32(1))) @ columns
     result *= kept.scales[:, None]
     result += queries @ quantiser.mean
@@ -187,13 +187,13 @@ def _unpack(rows: Codes, bits: Codes, *, out: Array) -> None:
     """The codes of packed rows, each from 0."""
     for axes, places, shift, width in _parts(bits):
         codes = rows[:, places] >> shift if shift else rows[:, places]
-        if shift + width < 8:  # the codes of other axes stand above
+        if shift + width < 8:  # codes of other axes are above
             codes = codes & np.uint8(2**width - 1)
         out[:, axes] = codes
 
 
 def _parts(bits: Codes) -> list[tuple[slice, slice, np.uint8, int]]:
-    """Axes whose codes stand alike in adjacent bytes.
+    """Return groups of axes whose codes have the same place in adjacent bytes.
 
     Gives which, in which bytes, from which bit there, and of how many bits. Of n axes of 4 bits the
     first n / 2 are the lower halves of n / 2 bytes.

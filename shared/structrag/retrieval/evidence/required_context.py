@@ -1,4 +1,4 @@
-"""What parts of tables and lists cannot be read without. That is the header, the caption and the
+"""The context that parts of tables and lists cannot be read without: header, caption, and the
 sentence before."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block
-from structrag.retrieval.evidence.answers import inner_cuts
+from structrag.retrieval.evidence.atoms import inner_cuts
 from structrag.text.sentences import sentence_spans
 
 LONGEST = 400  # characters: a longer header or sentence is not repeated

@@ -44,12 +44,18 @@ from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
-from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.atom_arrays import is_word
+from structrag.retrieval.evidence.level import (
+    FOUND,
+    KIND,
+    EvidenceAdding,
+    EvidenceLevel,
+)
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
-from structrag.retrieval.evidence.packing import pack
+from structrag.retrieval.evidence.passage_packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
 from structrag.retrieval.evidence.pieces import TOKENS, VIEW
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import (
     Frequencies,
     Question,
@@ -57,13 +63,10 @@ from structrag.retrieval.evidence.scores import (
     frequencies_in,
     rank,
 )
-from structrag.retrieval.evidence.store import FOUND, KIND, EvidenceLevel
-from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import reciprocal_rank_fusion
 from structrag.retrieval.retriever import Retriever
 from structrag.text.arrays import FloatArray, Int32Array
-from structrag.text.stems import stems
-from structrag.text.terms import tokenizer_for
+from structrag.text.terms import stems, tokenizer_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,14 +75,14 @@ ORDERS = "rank", "document"  # of hits
 LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
-VERSION = 6  # of what records hold: raised when the same document gives others
+VERSION = 6  # of the arrays: raised when the same document gives others
 
 
 _OPEN: WeakValueDictionary[str, EvidenceRetriever] = WeakValueDictionary()
 
 
 def opened(handle: str) -> EvidenceRetriever | None:
-    """The retriever of a handle; None where it is not there, or was made by another process."""
+    """Return the retriever of a handle; None if it is gone or belongs to another process."""
     return _OPEN.get(handle)
 
 
@@ -165,7 +168,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         self.token_encoder: TokenEncoder | None = _token_encoder(
             embedding, token_encoder
         )
-        # One model is asked once: its sums of token vectors stand for vectors of sentences.
+        # One model is called once: its sums of token vectors replace vectors of sentences.
         has_another = embedding is not None and token_encoder is not None
         has_embedder = self.token_encoder is None or has_another
         self.embedder = as_embedder(embedding) if has_embedder else None
@@ -268,12 +271,12 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
 
     @property
     def handle(self) -> str:
-        """A name by which `opened` finds this retriever while it is there."""
+        """A name by which `opened` finds this retriever while it exists."""
         _OPEN[str(id(self))] = self
         return str(id(self))
 
     def encodes_like(self, other: EvidenceRetriever) -> bool:
-        """Whether two retrievers give a document the same arrays, whatever else they hold."""
+        """Return True if both retrievers make the same arrays of a document."""
         mine, its = self.config(), other.config()
         return (
             not hasattr(self.embedder, "fit")
@@ -282,7 +285,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         )
 
     def config(self) -> dict[str, Any]:
-        """What decides vectors and arrays, besides the documents. It is saved with them."""
+        """Return the settings that decide vectors and arrays. They are saved with the documents."""
         return {
             "kind": KIND,
             "version": VERSION,
@@ -346,7 +349,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def batch(
         self, queries: Iterable[str], k: float | None = None, **options: Any
     ) -> list[list[Hit]]:
-        """`search` for several questions, which are encoded together. Options as there."""
+        """Run `search` for several questions, encoded together, with the same options."""
         return self.run(self._batch_flow(queries, k, options))
 
     async def abatch(
@@ -470,8 +473,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def _asked_flow(
         self, query: str, where: Any, *, in_all: bool = False
     ) -> Flow[tuple[Pool, Ranking] | None]:
-        """The pieces that meet a condition, and what in them answers a question. None for a blank
-        query, and where there is nothing to search."""
+        """Find the pieces that meet a condition, and rank their atoms for a question. None for a
+        blank query, and if there is nothing to search."""
         check_query(query)
         level = self.level
         reader = level.reader()
@@ -505,8 +508,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def _frequencies(
         self, reader: CorpusReader, question: Question, pool: Pool
     ) -> Frequencies:
-        """How many pieces hold the question's stems and tokens: of those that may be found where
-        all are at hand, else of all."""
+        """Count the pieces with the question's stems and tokens: among the candidates if all of
+        them were read, else in the whole store."""
         ids = [] if question.ids is None else question.ids.tolist()
         if pool.is_all:
             return frequencies_in(pool, question, pool.token_frequencies(ids))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structrag.index.lexical import Bm25, idf
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.index.lexical import idf, length_norm
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
@@ -27,14 +27,13 @@ from structrag.text.arrays import (
     IntArray,
     evenly,
 )
-from structrag.text.stems import stem_keys
+from structrag.text.terms import stem_keys
 
-BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
 MOST_TERMS = 256  # of a question: of more the rarest that there are
 SAMPLE = 64  # atoms that show the range of matches beside the shortlist's
-# What each part adds: with tokens matched, and by itself (the first stage).
+# The weight of each part: with matched tokens, and without (the first stage).
 MATCHED = {
     "tokens": 1.0,
     "vectors": 0.25,
@@ -79,7 +78,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """How many pieces there are, and how many hold what a question has."""
+    """The number of pieces, and of those with each stem and token of a question."""
 
     n_pieces: int
     stems: FloatArray  # of the question's stems
@@ -89,7 +88,7 @@ class Frequencies:
 def frequencies_in(
     pool: Pool, question: Question, tokens: Sequence[float]
 ) -> Frequencies:
-    """The frequencies in a pool that is all there is; `tokens` are those of the tokens."""
+    """Count frequencies in a pool of every piece; `tokens` are the counts of the tokens."""
     by_atom = map(pool.stem_counts, stem_keys(question.stems))
     n_holding = [len(np.unique(pool.piece_of[counts > 0])) for counts in by_atom]
     return Frequencies(
@@ -166,12 +165,12 @@ def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
 def _stems(
     pool: Pool, question: Question, frequencies: Frequencies
 ) -> dict[str, FloatArray]:
-    """BM25 of the atoms' windows and sections, divided by their maxima. With the share of the
-    question that stands in titles."""
+    """Score the atoms' windows and sections by BM25, divided by their maxima, and the share of the
+    question in titles."""
     scores = [np.zeros(len(pool)) for _ in pool.summed]
     titles = np.zeros(len(pool))
     norms = [
-        BM25.norm(lengths, mean)
+        length_norm(lengths, mean)
         for lengths, mean in zip(pool.stem_lengths, pool.mean_stem_lengths, strict=True)
     ]
     chosen = _rarest(frequencies.stems)
@@ -195,8 +194,8 @@ def _stems(
 
 
 def _rarest(held: FloatArray) -> IntArray:
-    """The stems or tokens of a question that fewest pieces hold, in their order. Those that none
-    holds come last."""
+    """Return the stems or tokens of a question that the fewest pieces contain, in their order.
+    Those in no piece come last."""
     chosen: IntArray = np.sort(np.lexsort((held, held == 0))[:MOST_TERMS])
     return chosen
 
@@ -219,7 +218,7 @@ def _matched(
     queries = unit_rows(tokens[heaviest].astype(np.float32))
     needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(units), len(pool))
     matches = pool.matches(needed, queries, quantiser)
-    # Of atoms that are all needed.
+    # Remap windows to positions in `needed`.
     windows = [
         Windows(*(np.searchsorted(needed, places) for places in of))
         for of in (pool.windows[width].of(units) for width in MAX_WIDTHS)
@@ -231,6 +230,6 @@ def _matched(
 
 
 def _covered(of: Windows, n: int) -> IntArray:
-    """The atoms that lie in any of the windows, ascending."""
+    """Return the atoms in any of the windows, ascending."""
     begun, ended = (np.bincount(places, minlength=n + 1) for places in of)
     return np.flatnonzero(np.cumsum(begun - ended))

@@ -27,12 +27,12 @@ class Slice:
     end: int
     score: float  # for one question; it cannot be compared between questions
     rank: int  # by score, from 1
-    # What it is read with, such as the header of a table's rows; it counts.
+    # Text to read it with, such as the header of a table's rows; it counts towards the budget.
     context: str = ""
 
 
 class Place(NamedTuple):
-    """Where a text ends with a slice of a document that an `EvidenceRetriever` holds."""
+    """The slice of a document in an `EvidenceRetriever` that a text ends with."""
 
     handle: str  # of the retriever
     doc_id: str

@@ -1,6 +1,8 @@
-"""Windows around atoms, sums and maxima over them. A window w(i, W) holds the atoms of the same
-document whose middle lies within W / 2 reader tokens of atom i's. It is a run of atoms, so it is
-given by its first atom and the one behind its last."""
+"""Windows around atoms, and sums and maxima over them.
+
+A window w(i, W) contains the atoms of the same document whose middle is within W / 2 reader tokens
+of atom i's. It is a run of atoms, given by its first atom and the one after its last.
+"""
 
 from __future__ import annotations
 

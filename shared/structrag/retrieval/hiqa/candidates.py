@@ -26,7 +26,7 @@ _NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class CandidateSource:
-    """Where the segments of a query come from."""
+    """The search for the segments that a query is compared with."""
 
     index: Index
     view: str
@@ -100,8 +100,8 @@ class CandidateSource:
     def query_vectors(
         self, reader: CorpusReader, query: str, table: KeywordTable | None
     ) -> Flow[tuple[Any, Any]]:
-        """The query's vector, and that of the query without its keywords. Either is None where
-        there is none; the second also where a host has the vectors."""
+        """Embed the query, and the query without its keywords. Either vector is None if there is
+        nothing to embed; the second also if a host has the vectors."""
         has_vectors = self.index.dense_store is None
         rest = ""
         if table and has_vectors and self.compare_rest:
@@ -122,8 +122,8 @@ class CandidateSource:
         where: Any,
         rows: Any,
     ) -> Flow[tuple[Scores, Scores]]:
-        """What the vectors and BM25 find within the rows. A host is given the condition `where`, as
-        it knows no rows."""
+        """Search the rows by vectors and BM25. A host gets the condition `where`, since it does not
+        know rows."""
         requests: dict[str, Search] = {}
         if "dense" in self.routes:
             among = where if self.index.dense_store is not None else rows
@@ -171,7 +171,7 @@ class CandidateSource:
             texts = reader.view_texts_at(rows, self.view)
             settings = reader.settings
             lexical = LexicalIndex.from_texts(
-                texts, bm25=settings.bm25, tokenizer=settings.tokenizer
+                texts, method=settings.lexical, tokenizer=settings.tokenizer
             )
             return dense, dict(zip(rows, lexical.scores(query).tolist(), strict=True))
         among = reader.among(pooled)
@@ -202,8 +202,8 @@ def _positions(
 def _within(
     reader: CorpusReader, ranking: Mapping[int, float], selected: Any, n: int
 ) -> Scores:
-    """The first `n` that lie in the rows searched. A host's store may not know the condition, or
-    give more."""
+    """Return the first `n` of a ranking within the rows searched. A host's store may ignore the
+    condition, or return more."""
     inside: Iterable[int] = ranking
     if isinstance(selected, slice):
         inside = (row for row in ranking if selected.start <= row < selected.stop)

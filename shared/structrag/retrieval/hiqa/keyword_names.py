@@ -20,14 +20,13 @@ import numpy as np
 import regex
 
 from structrag.text.arrays import BoolArray, IntArray
-from structrag.text.folding import fold, fold_with_places, plain_signs
+from structrag.text.folding import UNPARTED, fold, fold_with_places, plain_signs
 from structrag.text.names import names_by_form
-from structrag.text.scripts import UNPARTED
 
 HEAD = 4  # characters that tell quickly whether a piece can begin a name
 
 _SEPARATORS = r"\-_\x1c-\x1f"  # the last are spaces to one of the two engines only
-_BLANK_LINE = r"\n\s*\n"  # a piece that no name holds
+_BLANK_LINE = r"\n\s*\n"  # a piece that no name has
 _NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{UNPARTED}]")
 _MARK = r"(?:(?<=[^\W\d_])(?:\+\+?|\#)(?![{inside}+\#]))?"
 _WORD_MARK = _MARK.format(inside=r"\w")
@@ -72,7 +71,7 @@ _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
 
 
 def pieces(text: str) -> list[str]:
-    """What a text is compared by, in order. That is folded words, characters of scripts without
+    """Split a text into the units it is compared by: folded words, characters of scripts without
     spaces, signs, and blank lines."""
     folded = fold(text)
     return list(_pattern(folded).findall(folded))
@@ -112,7 +111,7 @@ class Names:
                 joined += text[end]
                 if joined in self._key_set:
                     yield start, end + 1, joined
-                # Keys that begin with what is joined so far stand together behind it.
+                # Keys that begin with what is joined so far follow it in order.
                 at = bisect_left(self.keys, joined)
                 if at == len(self.keys) or not self.keys[at].startswith(joined):
                     break
@@ -128,8 +127,7 @@ class Names:
         return " ".join("".join(characters).split())
 
     def longest(self, text: Sequence[str]) -> list[str]:
-        """The different names in a text, in their order there. One inside a longer one does not
-        count."""
+        """Return the different names in a text, in order, except those inside a longer one."""
         matches = list(self.spans(text))
         starts = np.array([start for start, _, _ in matches], dtype=np.int64)
         ends = np.array([end for _, end, _ in matches], dtype=np.int64)
@@ -144,8 +142,8 @@ class Names:
 
 
 def inside_longer(rows: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
-    """Whether a longer span of its row contains each span `[start, end)`. All are (n,). Spans must
-    differ, and none may be empty."""
+    """Return which spans `[start, end)` lie within a longer span of their row. All arrays are (n,).
+    Spans must differ, and none may be empty."""
     order = np.lexsort((-ends, starts, rows))
     width = int(ends.max(initial=0))  # of a row, so that none reaches into the next
     reach = ends[order] + rows[order] * width
@@ -169,8 +167,8 @@ def title_names(title: str) -> list[str]:
 
 
 def file_names(source: str) -> list[str]:
-    """Names in the last part of a path or address. Its suffix does not count; underscores, or else
-    hyphens, stand for spaces."""
+    """Return the names in the last part of a path or address, without its suffix. Underscores, or
+    else hyphens, count as spaces."""
     last = re.split(r"[/\\]", re.split(r"[?#]", plain_signs(source))[0].rstrip("/\\"))[
         -1
     ]
@@ -179,7 +177,7 @@ def file_names(source: str) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Names that stand in the text as whole pieces.
+    """Return the names that occur in the text as whole pieces.
 
     Of two that end alike one stays: the shorter, which finds both ("CA-IS3722HS", "IS3722HS"),
     unless the longer alone has a digit ("A10 Pro Max", "Pro Max").
@@ -205,7 +203,7 @@ def _candidates(text: str) -> list[str]:
 
 def _with_variant(name: str, text: str) -> str:
     start = text.find(name)
-    # A name that does not stand in the text as it is has no word behind it.
+    # A name that is written differently in the text has no word after it.
     if start < 0 or not _has_digit(name):
         return name
     variant = _VARIANT.match(text, start + len(name))

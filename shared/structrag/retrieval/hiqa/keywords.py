@@ -1,4 +1,4 @@
-"""Critical keywords, and which segments hold them (HiQA, section 5).
+"""Critical keywords, and the segments that contain them (HiQA, section 5).
 
 The keywords are the caller's, and names detected in the titles and file names of the documents
 there are now. What one document holds is worked out when the document is new or has changed, and
@@ -16,11 +16,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_choice, warn_user
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
-from structrag.model_calls.locks import Lock
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
@@ -78,13 +78,13 @@ class BodyNames:
     find: NameFinder = names_by_form
 
 
-# What names are keywords, as `HiQARetriever` takes it.
+# The names that are keywords, as `HiQARetriever` takes them.
 Detection: TypeAlias = "bool | str | BodyNames | NameFinder"
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is kept of one document."""
+    """The result of reading one document."""
 
     # of the entry it was read from; None: to be read again whenever anything changes
     fingerprint: str | None
@@ -99,7 +99,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class KeywordTable:
-    """The keywords of a collection at one time, by their keys. Nothing in it changes."""
+    """The keywords of a collection at one time, by key. Immutable."""
 
     changes: int  # the reader's at that time
     names: Names
@@ -118,12 +118,11 @@ class KeywordTable:
     row_numbers: IntArray | None = None
 
     def found_in(self, text: str) -> list[str]:
-        """The keys of the keywords in a text, in their order there. One inside a longer one does
-        not count."""
+        """Return the keys of the keywords in a text, in order, except those inside a longer one."""
         return self.names.longest(pieces(text))
 
     def held(self, keys: Sequence[str], rows: IntArray) -> BoolArray:
-        """Which of `rows` (n,) hold which keywords, (len(keys), n)."""
+        """Return which of `rows` (n,) contain which keywords, (len(keys), n)."""
         positions = rows
         if self.row_numbers is not None:
             positions = np.searchsorted(self.row_numbers, rows)
@@ -140,8 +139,8 @@ class KeywordTable:
     def best(
         self, keys: Sequence[str], n: int, where: Selection | None = None
     ) -> IntArray:
-        """The `n` rows within `where` that hold the most of these keywords. Each holds at least
-        one. Equals are ordered by row. `where` is of positions."""
+        """Return the `n` rows within `where`, a selection of positions, that contain the most of
+        these keywords, at least one. Ties by row."""
         if not keys or n <= 0:
             return np.empty(0, dtype=np.int64)
         holding = np.concatenate([self.places[key] for key in keys])
@@ -158,8 +157,8 @@ class KeywordTable:
         return best if self.row_numbers is None else self.row_numbers[best]
 
     def statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword as written -> in how many documents and segments it is. In alphabetical order of
-        the keys."""
+        """Return, by keyword as written, the number of documents and of segments with it, ordered
+        by key."""
         statistics: dict[str, tuple[int, int]] = {}
         for key in self.names.keys:
             statistics[self.written[key]] = (self.documents[key], len(self.places[key]))
@@ -207,7 +206,7 @@ class Keywords:
         self._lock = Lock()
 
     def table(self, reader: CorpusReader) -> KeywordTable:
-        """The table for what the reader holds. Only documents that are new or have changed are
+        """Return the table for the documents of the reader. Only new and changed documents are
         read."""
         with self._lock:
             if self._table is None or self._table.changes != reader.changes:
@@ -216,7 +215,7 @@ class Keywords:
             return self._table
 
     def _warn_of_none(self, table: KeywordTable) -> None:
-        """Say once that a collection has no keyword, where some were wanted."""
+        """Warn once if a collection has no keyword though some were wanted."""
         wanted = bool(self._detect) and not self._has_warned
         if wanted and not table.names.keys and table.n_documents >= FEWEST_DOCUMENTS:
             self._has_warned = True
@@ -315,7 +314,7 @@ class Keywords:
 
 
 def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
-    """The names that stand in most segments of a document. By their keys, as they are written."""
+    """Return the names in most segments of a document, by key, as written."""
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
     for chunk in chunks:
@@ -326,7 +325,7 @@ def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
                 written.setdefault(key, " ".join(name.split()))
                 keys.add(key)
         counts.update(keys)
-    # Of equal ones the first by key, so that a document always has the same.
+    # Ties by key, so that a document always has the same.
     best = sorted(counts, key=lambda key: (-counts[key], key))[:MOST_IN_BODIES]
     return {key: written[key] for key in best if counts[key] >= FEWEST_SEGMENTS}
 
@@ -340,7 +339,7 @@ def _table(
     listed: Mapping[str, str],
     keys: Sequence[str],
 ) -> KeywordTable:
-    """Put together what the documents hold, given in row order."""
+    """Build the table from the scans of all documents, in row order."""
     sizes = np.array([scan.n_segments for scan in scans], dtype=np.int64)
     firsts = np.cumsum(sizes) - sizes
     counts = [scan.spans.shape[1] for scan in scans]
@@ -371,7 +370,7 @@ def _frequency(
     names: IntArray,
     numbers: Mapping[str, int],
 ) -> dict[str, int]:
-    """Key -> how many documents hold it, in segments or titles.
+    """Return, by key, how many documents contain it in segments or titles.
 
     Args:
         owners: Of each span, the number of its document, (n,).
@@ -410,7 +409,7 @@ def _places_by_key(
     rows: IntArray,
     spans: IntArray,
 ) -> dict[str, IntArray]:
-    """Key -> the segments that hold it outside longer keywords, ascending."""
+    """Return, by key, the segments that contain it outside longer keywords, ascending."""
     is_keyword = np.zeros(len(numbers), dtype=bool)
     is_keyword[[numbers[key] for key in keys]] = True
     of_keywords = is_keyword[spans[3]]

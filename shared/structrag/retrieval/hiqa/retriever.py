@@ -226,7 +226,7 @@ class HiQARetriever(Retriever):
         return alpha, beta
 
     def keyword_statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword -> the numbers of documents and of chunks that hold it now, for the caller's
+        """Return, by keyword, the number of documents and of chunks with it now, for the caller's
         keywords and the detected ones."""
         return self._table(self.index.store.reader()).statistics()
 

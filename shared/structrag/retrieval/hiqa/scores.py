@@ -64,8 +64,8 @@ def weighted_parts(pool: Candidates, weights: Sequence[float]) -> FloatArray:
 def best_score(
     pool: Candidates, weights: Sequence[float], routes: Sequence[str]
 ) -> float:
-    """What a segment would have that is first on every route. It holds all of the query's keywords.
-    `weights` are of v, r and ln(1 + |C|). 1 where that is 0."""
+    """Return the score of a segment that is first on every route and contains all of the query's
+    keywords; 1 if that is 0. `weights` are of v, r and ln(1 + |C|)."""
     most = {"dense": 1.0, "bm25": 1.0, "keywords": float(np.log1p(len(pool.keywords)))}
     best = 0.0
     for route, weight in zip(ROUTES, weights, strict=True):

@@ -47,7 +47,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class TuningReport:
-    """What tuning found. Scores are mean reciprocal ranks of the first relevant chunk."""
+    """The result of tuning. Scores are mean reciprocal ranks of the first relevant chunk."""
 
     alpha: float  # chosen
     beta: float
@@ -113,7 +113,7 @@ def _check(questions: Sequence[LabelledQuestion]) -> None:
 
 
 def _is_relevant(chunk: Chunk, relevant: Collection[Relevant]) -> bool:
-    """Whether a chunk is of one of the documents, or holds a character of one of the spans."""
+    """Return True if a chunk is of one of the documents, or overlaps one of the spans."""
     for item in relevant:
         doc_id, start, end = (
             (item, chunk.start, chunk.end) if isinstance(item, str) else item
@@ -138,6 +138,6 @@ def _reciprocal_ranks(pool: Candidates, relevant: Any) -> FloatArray:
 
 
 def _far(i: int) -> float:
-    """How far a pair of weights is from the default."""
+    """Return the distance of a pair of weights from the default."""
     alpha, beta = GRID[i]
     return round(abs(alpha - DEFAULT[0]) + abs(beta - DEFAULT[1]), SCORE_DIGITS)

@@ -23,16 +23,15 @@ from structrag.retrieval.multihop.answering import (
     Answered,
     answer_flow,
     beginning,
+    is_nothing,
+    read_reply,
 )
 from structrag.retrieval.multihop.hops import (
+    Costs,
     Hop,
     SelfAskPrompts,
     SelfAskResult,
     Stopped,
-)
-from structrag.retrieval.multihop.replies import is_nothing, read_reply
-from structrag.retrieval.multihop.retrieved import (
-    Costs,
     add_costs,
     each_once,
     interleaved,

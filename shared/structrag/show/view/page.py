@@ -1,4 +1,4 @@
-"""The page's files and its data in one file that stands alone."""
+"""The page's files and its data in one file."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def render_page(data: Mapping[str, Any]) -> str:
 
 
 def embedded_json(data: Mapping[str, Any]) -> str:
-    """JSON that can stand inside a `<script>` element. "<", ">" and "&" are escapes, and so are
-    halves of surrogate pairs."""
+    """Return JSON that can be inside a `<script>` element: "<", ">", "&" and halves of surrogate
+    pairs are escapes."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

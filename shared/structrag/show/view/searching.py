@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
+from structrag.evaluation.searched import GivenChunks
 from structrag.index.index import Index
 from structrag.model_calls.requests import Progress
 from structrag.records import Chunk, Document, Hit
@@ -17,7 +17,7 @@ from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.hiqa.scores import ROUTES as HIQA_ROUTES
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.retrieval.retriever import Retriever
-from structrag.text.stems import stems
+from structrag.text.terms import stems
 
 
 def search_chunks(
@@ -59,7 +59,8 @@ def search_chunks(
 
 
 def _hit(hit: Hit, place: tuple[int, int], routes: Sequence[str]) -> dict[str, Any]:
-    """What the page shows of every hit. `place` has the numbers of its document and chunk."""
+    """Return the fields that the page shows of every hit. `place` has the numbers of its document
+    and chunk."""
     document, chunk = place
     return {
         "document": document,

@@ -6,7 +6,7 @@ import numpy as np
 from fixture_cases import examples
 from samples import DEFINING
 
-from structrag.chunks.enriching.definitions import (
+from structrag.chunks.enriching.supplements import (
     _long_form,
     definition_in,
     definitions,

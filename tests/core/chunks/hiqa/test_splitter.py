@@ -12,10 +12,16 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.paper_metrics import (
+    log_rank_index,
+    mid_ranks,
+)
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation import log_rank_index, macro_mean, mid_ranks
+from structrag.evaluation import (
+    macro_mean,
+)
 from structrag.index.lexical import LexicalIndex
 from structrag.reading.files import read_file, read_text
 from structrag.records import Chunk, Document

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fixture_cases import examples
 
+from structrag.chunks.hiqa.segments import Surroundings, surroundings
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
 from structrag.reading.files import read_text
 from structrag.records import Block, Chunk
 from structrag.text.cutting import Cutter

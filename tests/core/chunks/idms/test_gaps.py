@@ -7,8 +7,8 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.chunks.bounds import SizeLimits, runs_of
-from structrag.chunks.idms.gaps import AdaptiveThreshold, decide, merge_runs
+from structrag.chunks.idms.splitter import AdaptiveThreshold, decide, merge_runs
+from structrag.chunks.runs import SizeLimits, runs_of
 
 margins = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=30)
 

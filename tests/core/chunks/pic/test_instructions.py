@@ -19,8 +19,7 @@ from structrag.chunks.pic.instructions import (
     read_vectors,
 )
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import UnitScope
-from structrag.chunks.units import Unit
+from structrag.chunks.units import Unit, UnitScope
 from structrag.errors import InvalidParameter
 from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text

@@ -14,10 +14,8 @@ from samples import numbered
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.pic.instructions import Instruction
-from structrag.chunks.pic.judging import Judged, judge
-from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import UnitScope
-from structrag.chunks.units import Unit
+from structrag.chunks.pic.splitter import Judged, PICSplitter, judge
+from structrag.chunks.units import Unit, UnitScope
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Chunk

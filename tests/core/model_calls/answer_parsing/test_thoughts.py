@@ -8,7 +8,7 @@ import pytest
 from growth import LINEAR, Shape, growth
 
 from structrag.errors import InvalidAnswer
-from structrag.model_calls.answer_parsing.thoughts import without_thoughts
+from structrag.model_calls.answer_parsing.stripping import without_thoughts
 from structrag.model_calls.cache import Cache, cache_key
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Failed

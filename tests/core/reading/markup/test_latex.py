@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from structrag import errors
+from structrag import errors, read_file
+from structrag.reading import Limits
 from structrag.reading.markup.latex import expand, headings
 
 
@@ -55,15 +56,40 @@ def test_what_is_refused_stays_as_it_is_written(
     assert text.startswith("A \\in") and text.endswith(" B")
 
 
-def test_inputs_that_double_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("files", "times", "body", "sentence"),
+    [
+        (40, 2, "", "uses its part f.*.tex more than 100 times"),
+        (40, 2, "x" * 1_000, "becomes more than 20,000 characters"),
+        (510, 1, "", "has input files more than 500 deep"),
+    ],
+)
+def test_inputs_that_double_or_do_not_end_are_refused(
+    tmp_path: Path, files: int, times: int, body: str, sentence: str
 ) -> None:
-    monkeypatch.setattr("structrag.reading.markup.latex.MAX_BYTES", 20_000)
-    for i in range(40):
-        write(tmp_path, **{f"f{i}": f"\\input{{f{i + 1}}}" * 2 + "x" * 100})
-    write(tmp_path, f40="end")
-    with pytest.warns(UserWarning, match="too long"):
-        assert len(expand(tmp_path / "f0.tex", tmp_path)) < 60_000
+    for i in range(files):
+        write(tmp_path, **{f"f{i}": f"\\input{{f{i + 1}}}" * times + body})
+    write(tmp_path, **{f"f{files}": "end"})
+    with pytest.raises(errors.InvalidDocument, match=sentence):
+        read_file(tmp_path / "f0.tex", limits=Limits(max_characters=20_000))
+
+
+def test_an_input_may_be_used_again_but_not_grow_without_end(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        write(tmp_path, **{f"{place}__text": f"{place} "})
+    write(tmp_path, main="\\input{one/text}\\input{two/text}" * 99)
+    assert read_file(tmp_path / "main.tex").text == "one two " * 99
+    write(tmp_path, one__text="x" * 99_000)
+    with pytest.raises(errors.InvalidDocument, match="20 characters for each of its 1"):
+        read_file(tmp_path / "main.tex")
+
+
+def test_many_inputs_that_are_missing_are_one_warning(tmp_path: Path) -> None:
+    inputs = "".join(f"\\input{{gone{i}}}\n" for i in range(2_000))
+    write(tmp_path, main=inputs)
+    with pytest.warns(UserWarning, match="'gone0' and 1,999 others") as warned:
+        assert expand(tmp_path / "main.tex", tmp_path) == inputs
+    assert len(warned) == 1
 
 
 def test_a_main_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -138,17 +138,6 @@ def test_tables_with_spans_repetitions_and_header_rows() -> None:
     )
 
 
-def test_an_absurd_repetition_is_cut_and_said() -> None:
-    body = (
-        '<table:table><table:table-row table:number-rows-repeated="1000000">'
-        '<table:table-cell table:number-columns-repeated="1000"><text:p>x</text:p>'
-        "</table:table-cell></table:table-row></table:table>"
-    )
-    draft = to_markdown(odt(body))
-    assert len(draft.text) < 1_000_000
-    assert "repeats a row 1,000,000 times" in draft.uncertain[0]
-
-
 def test_bold_pages_and_formulas() -> None:
     math = (
         '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mfrac><mi>a</mi>'

@@ -14,7 +14,6 @@ from structrag import parse, read_file
 from structrag.errors import InvalidParameter
 from structrag.reading.paging import pages_between
 from structrag.reading.pdf.document import pdf_document
-from structrag.reading.pdf.isolation import isolated_document
 from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.pdf.readers import pages_of
 from structrag.records import Block, Document
@@ -224,7 +223,8 @@ def test_pictures_as_files(tmp_path: Path, *, turn: bool) -> None:
     kinds = [block.kind for block in blocks_of(document)]
     assert kinds == ["paragraph", "image", "image", "paragraph"]
     assert "pictures%20%281%29/a%20pump-page-1-picture-1.png)" in document.text
-    assert isolated_document(file, images_to=folder).text == document.text
+    apart = read_file(file, isolated=True, images_to=folder)
+    assert apart.text == document.text
     assert pdf_document(file).text == document.text.replace(
         document.text[document.text.index("![") : document.text.index("The tank")], ""
     )

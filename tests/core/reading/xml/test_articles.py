@@ -67,5 +67,39 @@ def test_broken_and_hostile_xml_is_refused_by_name(data):
         to_markdown(data, "paper.xml")
 
 
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("GBK", "水泵"),
+        ("GB2312", "水泵"),
+        ("Big5", "幫浦"),
+        ("Shift_JIS", "ポンプ"),
+        ("EUC-JP", "ポンプ"),
+        ("ISO-2022-JP", "ポンプ"),
+        ("EUC-KR", "펌프"),
+        ("windows-1251", "насос"),
+        ("ISO-8859-1", "Größe"),
+        ("UTF-16", "水泵"),
+    ],
+)
+def test_xml_says_its_encoding(label, text):
+    xml = f'<?xml version="1.0" encoding="{label}"?><article><p>{text}</p></article>'
+    assert to_markdown(xml.encode(label)).text == f"{text}\n"
+    marked = b"\xef\xbb\xbf" + xml.encode()
+    assert to_markdown(marked).text == f"{text}\n"
+
+
+@pytest.mark.parametrize("label", ["rot13", "unicode_escape", "idna", "zlib", "x-none"])
+def test_an_encoding_that_documents_do_not_have_is_refused(label):
+    xml = f"<?xml version='1.0' encoding='{label}'?><p>a</p>".encode()
+    with pytest.raises(InvalidDocument, match=rf"paper\.xml.*'{label}'.*UTF-8"):
+        to_markdown(xml, "paper.xml")
+
+
+def test_tables_inside_each_other_without_end_are_refused():
+    with pytest.raises(InvalidDocument, match="500"):
+        to_markdown(b"<article>" + b"<table><tr><td>a" * 2_000)
+
+
 def test_depth_does_no_harm():
     assert to_markdown(b"<sec>" * 20_000 + b"x" + b"</sec>" * 20_000).text == "x\n"

@@ -30,11 +30,6 @@ def estimate(question: str, text: str = ANIMALS, **options: Any) -> D3Estimate:
     return D3Retriever(index_of(text), **options).estimate(question)
 
 
-def test_the_totals_add_up_the_stages() -> None:
-    costs = {"route": StageCost(1, 10, 2, 3), "select": StageCost(2, 20, 4, 5)}
-    assert D3Estimate(costs).total == StageCost(3, 30, 6, 8)
-
-
 @pytest.mark.parametrize(("question", "text"), [(" ", ANIMALS), (QUESTION, "")])
 def test_a_blank_question_and_an_empty_index_cost_nothing(
     question: str, text: str

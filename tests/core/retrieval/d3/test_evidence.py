@@ -21,12 +21,9 @@ from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import selection_cost
 from structrag.retrieval.d3.evidence import (
-    packed,
     select_flow,
-    short_forms,
-    summarised_flow,
 )
-from structrag.retrieval.d3.selection import CallStats, Evidence, Selection
+from structrag.retrieval.d3.selection import Evidence, Selection
 
 QUESTION = "what do cats eat"
 TEXTS = [
@@ -263,85 +260,3 @@ def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
 
 
 # -- limits; characters or words are tokens
-
-
-def in_characters(strategy: str, room: int, **changes: Any) -> Selection:
-    """`room` characters are left for paragraphs and their labels."""
-    return Selection(
-        strategy,
-        context_tokens=room + len("why?") + 7,
-        answer_tokens=7,
-        prompt="{paragraphs}{question}",
-        counter=len,
-        **changes,
-    )
-
-
-@examples
-def test_with_room_for_less_than_64_tokens_no_call_is_made(
-    room: int, calls: int
-) -> None:
-    settings = in_characters("base", room)
-    assert selection_cost("why?", chunks(["a"]), settings).calls == calls
-
-
-@examples
-def test_a_call_is_filled_to_the_last_token(
-    sizes: Sequence[int], calls: list[list[int]]
-) -> None:
-    """Each text takes five characters more: its label and the blank line."""
-    texts = ["x" * size for size in sizes]
-    groups = packed("why?", texts, in_characters("base", 80))
-    assert [[part.position for part in parts] for parts in groups] == calls
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-def short(text: str, short_tokens: int, kind: str = "paragraph", **extras: Any) -> str:
-    settings = Selection("hierbase", short_tokens=short_tokens, counter=words)
-    (form,) = short_forms(chunks([text], kind=kind, **extras), settings)
-    return form
-
-
-TABLE = "| a b | c |\n|---|---|\n| p q r | 1 |\n|  | 2 |\n| s t | 3 |\n"
-
-
-@examples
-def test_a_table_is_its_header_and_the_first_cells(
-    short_tokens: int, outline: str
-) -> None:
-    assert short(TABLE, short_tokens, "table") == outline
-    assert short(TABLE, short_tokens, "table", summary="Short.") == "Short."
-
-
-def test_a_table_of_one_row_is_that_row() -> None:
-    assert short("| a | b |\n|---|---|\n", 1, "table") == "a"
-    assert short("| a b c d |\n|---|\n", 4, "table") == "a b c"
-
-
-@examples
-def test_long_paragraphs_get_summaries_that_are_shorter(
-    text: str, answer: str, asked: bool, summary: str | None
-) -> None:
-    summariser = ScriptedModel(answer)
-    settings = Selection(
-        "hierbase", summariser=summariser, short_tokens=3, counter=words
-    )
-    (paragraph,) = chunks([text])
-    paragraph = replace(paragraph, path=("Guide", "Animals"))
-    tally = CallStats()
-    (read,) = Runner().run(summarised_flow([paragraph], settings, tally))
-    assert read.extras.get("summary") == summary
-    assert tally.failures == []
-    assert [
-        "Title: Guide > Animals\n" in prompt and "at most 2 words" in prompt
-        for prompt in summariser.prompts
-    ] == [True] * asked
-    # One that has a summary is not asked for.
-    (again,) = Runner().run(
-        summarised_flow([replace(paragraph, extras={"summary": "S"})], settings, tally)
-    )
-    assert again.extras == {"summary": "S"}
-    assert len(summariser.prompts) == asked

@@ -1,4 +1,4 @@
-"""The index of D3: what its levels hold, what is asked again, what is counted and kept."""
+"""The index of D3: what its levels hold, what is asked again, what is counted."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.errors import InvalidParameter
-from structrag.model_calls.cache import Cache
-from structrag.models.summariser import TransformersSummariser
+from structrag.models.llm import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3Index
@@ -78,23 +77,7 @@ def test_answers_of_a_document_are_kept_until_all_of_it_is_answered() -> None:
         )
     model.script = "Herons wait for frogs."
     index.add([document(TWO_LONG)])
-    assert len(model.prompts) == 4 and not any(index.kept.values())
-
-
-def test_kept_answers_go_with_their_document() -> None:
-    model = ScriptedModel(without_herons)
-    index = D3Index(llm=model)
-    index.add([document(TWO_LONG)])
-    assert any(index.kept.values()) and index.delete("report")
-    assert not any(index.kept.values())
-    index.add([document(TWO_LONG)])
     assert len(model.prompts) == 4
-
-
-def test_with_a_cache_nothing_is_kept_beside_it(tmp_path: Path) -> None:
-    index = D3Index(llm=ScriptedModel(without_herons), cache=Cache(tmp_path / "cache"))
-    index.add([document(TWO_LONG)])
-    assert not any(index.kept.values())
 
 
 async def test_only_documents_that_are_there_can_be_updated() -> None:
@@ -105,28 +88,6 @@ async def test_only_documents_that_are_there_can_be_updated() -> None:
         await index.aupdate([document()])
     await index.aadd([document()])
     assert (await index.aupdate([document(TWO_LONG)])).replaced == 1
-
-
-def test_the_layout_is_put_together_once_after_a_change() -> None:
-    index = D3Index()
-    index.add([document()])
-    before, snapshot = index.layout(), index.store.snapshot()
-    assert index.layout() is before
-    index.add([document(name="other")])
-    assert len(index.layout().sections) == 2 * len(before.sections)
-    assert [section.path for section in index.layout(snapshot).sections] == [
-        section.path for section in before.sections
-    ]
-
-
-def test_levels_are_searched_as_they_are_or_were() -> None:
-    index = D3Index(embedder=HashEmbedder())
-    index.add([document()])
-    snapshot = index.store.snapshot()
-    index.add([document(name="other")])
-    for level in ("parts", "paragraphs"):
-        assert len(index.searched(level, snapshot)) == 3
-        assert len(index.searched(level)) == 6
 
 
 def test_a_prompt_that_is_chosen_stands() -> None:

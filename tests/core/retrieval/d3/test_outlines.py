@@ -85,17 +85,6 @@ def test_settings_are_checked(changes: dict[str, object]) -> None:
         Routing(**changes)  # type: ignore[arg-type]
 
 
-def test_the_lowest_and_highest_settings_are_allowed() -> None:
-    lowest = Routing(
-        context_tokens=1,
-        answer_tokens=0,
-        share=0,
-        least_tokens=0,
-    )
-    assert lowest.context_tokens == 1
-    assert Routing(share=1).share == 1
-
-
 def test_the_papers_settings() -> None:
     paper = Routing.paper()
     assert (paper.answer_format, paper.on_empty) == ("names", "none")

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from structrag.retrieval.d3.packing import cut_pieces, pack_calls
+from structrag.retrieval.d3.reranking import cut_pieces, pack_calls
 from structrag.text.tokens import count_tokens
 
 
@@ -29,7 +29,6 @@ PARAGRAPHS = st.lists(
 )
 
 
-@settings(max_examples=300)
 @given(texts=PARAGRAPHS, budget=st.integers(1, 40), label=st.integers(0, 3))
 def test_every_paragraph_is_in_one_call_or_contiguous_pieces(
     texts: list[str], budget: int, label: int
@@ -56,7 +55,6 @@ def test_every_paragraph_is_in_one_call_or_contiguous_pieces(
             assert sum(part.tokens for part in call) + after[0].tokens > budget
 
 
-@settings(max_examples=300)
 @example(texts=[of_words(n) for n in WORKED], budget=999, more=501)
 @example(texts=["Word. ", "Word. Word Word. Word. "], budget=3, more=1)
 @given(texts=PARAGRAPHS, budget=st.integers(1, 30), more=st.integers(0, 30))
@@ -75,10 +73,3 @@ def test_pieces_tile_any_text_and_fit(text: str, budget: int) -> None:
     assert all(
         count_tokens(text[a:b]) <= max(budget, 3) for a, b in pieces
     )  # as a single character may
-
-
-def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points() -> (
-    None
-):
-    text = "a e" + "\u0301" * 4000 + " b"
-    assert all(end - start <= 7 for start, end in cut_pieces(text, 7, len))

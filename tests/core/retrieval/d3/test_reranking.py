@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
-from doubles import HashEmbedder
+from d3_making import TEXTS, Overlap, selected
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.model_calls.runner import Runner
-from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.reranking import keep, shares
-from structrag.retrieval.d3.selection import Selection
-from structrag.text.tokens import count_tokens
 
 
 @examples
@@ -50,19 +45,6 @@ def test_each_strategy_asks_its_own_reranker(strategy: str, with_context: bool) 
     expected = [f"Guide\n{text}" if with_context else text for text in TEXTS[:2]]
     asked = {name: reranker.texts for name, reranker in rerankers.items()}
     assert asked == {"monot5": [], "cross_encoder": [], strategy: expected}
-
-
-@examples
-def test_180_tokens_are_embedded_at_once(tokens: int, windows: int) -> None:
-    text = next(
-        "word " * n for n in range(100, 200) if count_tokens("word " * n) >= tokens
-    )
-    assert count_tokens(text) in (180, 181, 182)
-    embedder = HashEmbedder()
-    Runner(embedder=embedder).run(
-        select_flow(QUESTION, chunks([text], ""), Selection(strategy="dense"))
-    )
-    assert len(embedder.texts) == windows
 
 
 def test_shares_are_probabilities_where_there_are_some() -> None:

@@ -421,19 +421,6 @@ def test_the_tokens_of_the_best_are_the_limit(pumps: D3Index, strategy: str) -> 
     assert len(texts(None)) == len(texts(1000)) >= 2
 
 
-def test_hits_name_their_route(pumps: D3Index) -> None:
-    apart = D3Retriever(pumps).search("pump")
-    assert {hit.chunk.extras["route"] for hit in apart} == {"scores"}
-
-
-def test_the_cache_is_the_indexs_where_there_is_no_other(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "index")
-    index = D3Index(embedder=HashEmbedder(), cache=cache)
-    assert D3Retriever(index).runner.cache is cache
-    other = Cache(tmp_path / "other")
-    assert D3Retriever(index, cache=other).runner.cache is other
-
-
 def test_the_papers_preset_reads_by_name_and_summarises_by_the_indexs_model() -> None:
     summariser, model = ScriptedModel("Short."), ScriptedModel("1")
     index = D3Index(embedder=HashEmbedder(), llm=summariser)

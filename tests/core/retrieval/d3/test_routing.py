@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from d3_making import OUTLINE, section
+from d3_making import OUTLINE
 from doubles import ScriptedModel
 from fixture_cases import examples
 from hypothesis import given, settings
@@ -16,17 +15,13 @@ from hypothesis import strategies as st
 from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
-from structrag.retrieval.d3.layout import OutlineSection
-from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.outlines import OutlineSection, Routing
 from structrag.retrieval.d3.routing import (
     Routed,
     RouteTally,
     SearchedPart,
-    is_direct,
     route_flow,
     routed_flow,
-    stand_in,
-    with_children,
 )
 from structrag.retrieval.d3.selection import Selection
 
@@ -48,22 +43,6 @@ def test_any_answer_gives_a_subset_of_what_was_shown(answer: str) -> None:
         read_options, _ = routed(answer, answer_format=form)
         assert read_options.chosen <= set(range(len(OUTLINE)))
         assert read_options.answers == [answer]
-
-
-PARTS = [
-    section(0, "Paper"),
-    *(
-        replace(section(i, "Paper", "Long"), section_id="d#1", part=i, parts=3)
-        for i in (1, 2, 3)
-    ),
-    section(4, "Paper", "Long", "Deep"),
-    section(5, "Paper", "Short"),
-]
-
-
-def test_a_heading_without_paragraphs_brings_its_descendants() -> None:
-    assert with_children(OUTLINE, {2}) == [3, 4]
-    assert with_children(OUTLINE, {5}) == [5]
 
 
 def test_the_papers_router_reads_its_prompt() -> None:
@@ -90,25 +69,6 @@ def test_the_papers_router_reads_its_prompt() -> None:
         assert ("Valve",) in [
             section.path for section in route.sections
         ] and not route.dropped
-
-
-@examples
-def test_text_without_headings_that_just_fits_a_call_is_not_routed(
-    room: int, expected: bool
-) -> None:
-    """Two paragraphs of ten tokens, and four for the label of each; characters are tokens."""
-    prompt = "{paragraphs}{question}"
-    selection = Selection(
-        "base",
-        context_tokens=room + len(prompt) + 7,
-        answer_tokens=7,
-        prompt=prompt,
-        counter=len,
-    )
-    runs = [replace(section(i, "made up"), pseudo=True) for i in (1, 2)]
-    assert is_direct(runs, selection) is expected
-    assert is_direct([section(0), section(1)], selection) is expected
-    assert not is_direct([section(0), section(1, "Heading")], selection)
 
 
 TEXT = "# Pump\n\nIt leaks oil.\n\n# Valve\n\nIt is brass.\n\n# Fan\n\nIt hums.\n"
@@ -139,10 +99,6 @@ def route_of(
     return Runner(llm=llm).run(flow)
 
 
-def titles(result: Routed) -> list[str]:
-    return [section.path[-1] for section in result.route.sections]
-
-
 @examples
 def test_where_no_word_of_the_question_occurs(
     on_empty: str, how: str, rows: list[int]
@@ -164,20 +120,3 @@ def test_text_without_headings_is_read_directly_unless_it_is_scored() -> None:
 def test_no_model_is_an_error_here() -> None:
     with pytest.raises(NoModel):
         Runner().run(route_flow("What?", OUTLINE))
-
-
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ({1: 0.5}, [1]),
-        ({0: 0.5, 1: 1.0, 2: 0.49}, [0, 1]),
-        ({0: 0.3, 1: 0.1 + 0.2}, [0, 1]),  # ties but for rounding: the earlier
-        (dict.fromkeys(range(7), 1.0), [0, 1, 2, 3, 4]),
-        ({0: 0.0, 1: 0.0}, []),
-        ({9: 1.0}, []),
-    ],
-)
-def test_sections_that_stand_in_for_a_failed_call(
-    scores: dict[int, float], expected: list[int]
-) -> None:
-    assert stand_in(range(7), scores) == expected

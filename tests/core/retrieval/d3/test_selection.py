@@ -58,14 +58,6 @@ def test_bad_settings(changes: dict[str, Any], message: str) -> None:
         Selection(**changes)
 
 
-def test_the_lowest_and_highest_settings_are_allowed() -> None:
-    lowest = Selection(
-        context_tokens=1, answer_tokens=0, k=1, threshold=0, chain_k=1, short_tokens=0
-    )
-    assert (lowest.k, lowest.threshold, lowest.chain_k) == (1, 0, 1)
-    assert Selection(k=None, threshold=1).threshold == 1
-
-
 def test_chains_may_have_spaces() -> None:
     selection = Selection(strategy="base + monot5", monot5=Scorer())
     assert selection.stages == ("base", "monot5")

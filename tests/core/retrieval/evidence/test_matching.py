@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
-from fixture_cases import examples
 
 from structrag import EvidenceRetriever, read_text
-from structrag.model_calls.requests import TokenVectors
-from structrag.retrieval.evidence.matching import (
-    _word_at,
-    by_stems,
-    by_tokens,
-)
 
 TEXT = "# Pumps\n\nThe blue pump leaks. It hums all day.\n\n# Cats\n\nCats sleep.\n"
 DOCUMENTS = [read_text(TEXT, id="pumps"), read_text("Nothing here.", id="other")]
@@ -69,7 +61,6 @@ def test_a_question_without_words_has_no_matches() -> None:
         not one.words for of_hit in retriever.explain("?", hits) for one in of_hit
     )
     assert retriever.explain("pump", []) == []
-    assert by_stems("the of", TEXT, (0, 20), "english") == ()
 
 
 def test_only_the_pieces_around_the_hits_are_read_again() -> None:
@@ -82,24 +73,6 @@ def test_only_the_pieces_around_the_hits_are_read_again() -> None:
     encoder.passes.clear()
     retriever.explain("Part 7", hits)
     assert 0 < len(encoder.passes[-1]) < 4
-
-
-def vectors(spans: list[tuple[int, int]], rows: list[list[float]]) -> TokenVectors:
-    matrix = np.array(rows, np.float32)
-    return TokenVectors(
-        np.arange(len(spans)), np.array(spans), matrix, matrix.mean(axis=0)
-    )
-
-
-WHICH, PU, MP, OTHER = np.eye(4).tolist()
-SENTENCE = "ab pump leaks now"  # of which "pump leaks" is looked at
-
-
-def test_tokens_outside_of_words_and_words_without_tokens_are_left_out() -> None:
-    tokens = np.array([3]), np.array([PU], np.float32)
-    asked = vectors([(0, 1), (8, 12)], [OTHER, PU])
-    found = by_tokens("\u00bf Which pump?", asked, SENTENCE, (3, 7), *tokens)
-    assert [(one.word, one.similarity) for one in found] == [("pump", 1.0)]
 
 
 @pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
@@ -126,8 +99,3 @@ def test_a_sentence_that_begins_where_a_passage_ends_is_not_in_it() -> None:
         part = replace(hit, chunk=replace(hit.chunk, start=start, end=end))
         places = [(one.start, one.end) for one in retriever.explain("水泵", [part])[0]]
         assert places == (expected or [(2, 5), (5, 7)])
-
-
-@examples
-def test_the_word_that_holds_a_character(place: int, span: tuple[int, int]) -> None:
-    assert _word_at(SENTENCE, place) == span

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,27 +53,6 @@ def test_products_are_those_of_unit_vectors_however_few_the_axes_are_fitted_to(
     queries = np.stack([*np.eye(64)[:3], vectors[0] / 3]).astype(np.float32)
     found = products(quantise(vectors, quantiser), queries, quantiser)
     assert np.abs(found - vectors @ queries.T / 3).max() < (0.1 if n < 2000 else 0.3)
-
-
-@examples
-def test_of_many_vectors_some_at_even_distances_are_looked_at(
-    count: int, axes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every second vector lies on the second axis: it is not seen where one of two is."""
-    monkeypatch.setattr("structrag.retrieval.evidence.quantised._FITTED_ON", 2000)
-    numbers = np.arange(count)
-    signs = np.where(numbers // 2 % 2, 1, -1)[:, None]
-    vectors = (signs * np.eye(3)[numbers % 2]).astype(np.float32)
-    assert fit_quantiser(vectors).axes.shape == (3, axes)
-
-
-def halves(axes: int, bits: int, apart: float) -> Quantiser:
-    """Axes along the numbers of a vector, whose codes stand so far apart."""
-    return Quantiser(
-        np.eye(axes, dtype=np.float32) * np.float32(apart),
-        np.full(axes, bits, dtype=np.uint8),
-        np.zeros(axes, dtype=np.float32),
-    )
 
 
 @given(

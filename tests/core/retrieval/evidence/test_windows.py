@@ -6,10 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.retrieval.evidence.packing import AROUND
 from structrag.retrieval.evidence.windows import (
-    MAX_WIDTHS,
-    SUM_WIDTHS,
     middles_of,
     weighted_maxima,
     window_sums,
@@ -36,7 +33,3 @@ def test_runs_sums_and_maxima_are_those_of_loops(
         assert np.flatnonzero(near).tolist() == list(range(of.firsts[i], of.stops[i]))
         assert np.isclose(found[i], matches[near].max(axis=0) @ weights, atol=1e-4)
         assert np.allclose(sums[i], matches[near].sum(axis=0), atol=1e-4)
-
-
-def test_what_a_passage_takes_from_a_long_block_is_a_window_that_is_there() -> None:
-    assert AROUND in SUM_WIDTHS and set(SUM_WIDTHS) < set(MAX_WIDTHS)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag import Hit
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
     file_names,
-    inside_longer,
     name_key,
     pieces,
     title_names,
@@ -56,27 +51,6 @@ def test_matching_equals_trying_every_run(
     assert sorted(Names(keys).longest(parts)) == sorted(set(alone))
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(1, 5)), unique=True
-    )
-)
-def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> None:
-    spans = [(row, start, start + size) for row, start, size in given_spans]
-    columns = [np.array([span[i] for span in spans], dtype=np.int64) for i in range(3)]
-    expected = [
-        any(
-            other != span
-            and other[0] == span[0]
-            and other[1] <= span[1]
-            and span[2] <= other[2]
-            for other in spans
-        )
-        for span in spans
-    ]
-    assert inside_longer(*columns).tolist() == expected
-
-
 @examples
 def test_names_in_titles(title: str, names: list[str]) -> None:
     assert sorted(title_names(title)) == sorted(names)
@@ -85,10 +59,6 @@ def test_names_in_titles(title: str, names: list[str]) -> None:
 @examples
 def test_names_in_file_names(source: str, names: list[str]) -> None:
     assert file_names(source) == names
-
-
-def names(hits: Sequence[Hit]) -> str:
-    return "".join(hit.chunk.doc_id for hit in hits)
 
 
 @examples

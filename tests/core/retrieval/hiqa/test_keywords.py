@@ -3,12 +3,10 @@ to the documents."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder
 from fixture_cases import examples
@@ -17,10 +15,7 @@ from hypothesis import strategies as st
 
 from structrag import Document, Index
 from structrag.errors import InvalidParameter
-from structrag.retrieval.hiqa.keyword_names import (
-    Names,
-)
-from structrag.retrieval.hiqa.keywords import BodyNames, Keywords, KeywordTable
+from structrag.retrieval.hiqa.keywords import Keywords
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 
 
@@ -64,12 +59,6 @@ def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_f
     assert "Acme Nova" in HiQARetriever(three).keyword_statistics()
 
 
-def table_of(
-    documents: Sequence[Document], listed: Sequence[str] = (), detect: Any = False
-) -> KeywordTable:
-    return Keywords(listed, detect).table(indexed(documents).reader())
-
-
 def plain(name: str, title: str = "", text: str = "Words.", **meta: Any) -> Document:
     """A document without headings."""
     return Document(text, id=name, title=title, format="text", meta=meta)
@@ -80,31 +69,10 @@ def test_a_name_in_more_than_half_of_four_documents_is_none(
     titles: list[str], counts: bool
 ) -> None:
     documents = [plain(f"d{i}", title) for i, title in enumerate(titles)]
-    statistics = table_of(documents, detect=str.split).statistics()
+    retriever = HiQARetriever(indexed(documents), detect_keywords=str.split)
+    statistics = retriever.keyword_statistics()
     assert ("Nova" in statistics) is counts
     assert statistics["A"] == (1, 1)
-
-
-def test_eight_names_of_a_text_count_that_stand_in_most_of_two_segments() -> None:
-    # "n9" is in three segments, "n1" to "n8" in two, "once" in one; "-" is no name.
-    few = " ".join(f"n{i}" for i in range(8, 0, -1))
-    text = f"# A\n\n- {few} n9\n\n# B\n\n- {few} n9 once\n\n# C\n\nn9\n"
-    document = Document(text, id="d", format="markdown")
-    names = BodyNames(lambda text: re.findall(r"n\d|once|-", text))
-    statistics = table_of([document], detect=names).statistics()
-    expected = {f"n{i}": (1, 2) for i in range(1, 8)} | {"n9": (1, 3)}
-    assert statistics == expected
-
-
-def test_documents_without_text_have_no_segments_and_no_pages() -> None:
-    nothing = table_of([])
-    assert (nothing.n_rows, nothing.n_documents) == (0, 0)
-    assert (nothing.structure, nothing.pages) == (0, 0)
-    table = table_of(
-        [plain("a", text=""), plain("b", text="The pump.", pages=6)], ["pump"]
-    )
-    assert (table.n_rows, table.n_documents, table.pages) == (1, 2, 3)
-    assert table.places["pump"].tolist() == [0]
 
 
 def test_listed_keywords_always_count() -> None:
@@ -226,68 +194,6 @@ def test_after_saving_and_loading(tmp_path: Path) -> None:
     assert [
         hit.chunk.id for hit in HiQARetriever(loaded).search("A10 Pro battery")
     ] == [hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")]
-
-
-SIZE = 12
-
-
-HOLDERS = st.dictionaries(
-    st.sampled_from("abcd"), st.sets(st.integers(0, SIZE - 1)), max_size=4
-)
-
-
-WHERE = st.one_of(
-    st.none(),
-    st.tuples(st.integers(0, SIZE), st.integers(0, SIZE)).map(
-        lambda ends: slice(min(ends), max(ends))
-    ),
-    st.lists(st.booleans(), min_size=SIZE, max_size=SIZE).map(np.array),
-)
-
-
-GAPS = st.lists(st.integers(1, 9), min_size=SIZE, max_size=SIZE).map(np.cumsum)
-
-
-@given(HOLDERS, st.integers(-1, SIZE + 1), WHERE, st.none() | GAPS)
-def test_best_equals_counting_row_by_row(
-    holders: dict[str, set[int]],
-    n: int,
-    where: slice | np.ndarray | None,
-    row_numbers: np.ndarray | None,
-) -> None:
-    """Also where rows have gaps, as in an engine."""
-    rows = {
-        key: np.array(sorted(found), dtype=np.int64) for key, found in holders.items()
-    }
-    written = {key: key for key in holders}
-    table = KeywordTable(
-        0,
-        Names(holders),
-        written,
-        dict.fromkeys(holders, 1),
-        rows,
-        SIZE,
-        1,
-        0.0,
-        1.0,
-        row_numbers,
-    )
-    numbers = np.arange(SIZE) if row_numbers is None else row_numbers
-    held = table.held([*holders], numbers)
-    assert held.tolist() == [
-        [i in holders[key] for i in range(SIZE)] for key in holders
-    ]
-    allowed = np.arange(SIZE) if where is None else np.arange(SIZE)[where]
-    counts = {
-        row: sum(row in found for found in holders.values()) for row in allowed.tolist()
-    }
-    ranked = sorted(
-        (row for row in counts if counts[row]), key=lambda row: (-counts[row], row)
-    )
-    assert (
-        table.best([*holders], n, where).tolist()
-        == numbers[ranked[: max(0, n)]].tolist()
-    )
 
 
 def test_names_of_the_text_count_where_titles_say_none() -> None:

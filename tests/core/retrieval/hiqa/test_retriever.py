@@ -13,6 +13,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore
 from engine_making import ENGINES, address_in
@@ -23,7 +24,6 @@ from phone_making import NAMES, phone_retriever, phones
 
 from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index
 from structrag.errors import InvalidParameter
-from structrag.evaluation import log_rank_index, mid_ranks
 from structrag.model_calls.requests import Ranking, Search
 from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
@@ -135,9 +135,6 @@ def worked(**options: Any) -> HiQARetriever:
     )
 
 
-# -- the worked example
-
-
 # -- look-alike manuals
 
 
@@ -161,39 +158,6 @@ def check_hits_at_1(retriever: HiQARetriever, path: bool) -> None:
         (hit,) = retriever.search(f"What is the {section.lower()} of the {name}?")
         found += hit.chunk.doc_id == name and hit.chunk.path[-1] == section
     assert found == (len(PRODUCTS) * len(ASKED) if path else 0)
-
-
-def test_log_rank_index_of_the_manuals_rises_with_the_path() -> None:
-    index = {
-        path: HiQARetriever(manuals(path=path), routes=("bm25",), k=100)
-        for path in (True, False)
-    }
-    means = {}
-    for path, retriever in index.items():
-        values = []
-        for name, section in itertools.product(PRODUCTS, ASKED):
-            hits = retriever.search(f"What is the {section.lower()} of the {name}?")
-            ranks = dict(
-                zip(
-                    [hit.chunk.id for hit in hits],
-                    mid_ranks([hit.score for hit in hits]),
-                    strict=True,
-                )
-            )
-            wanted = next(
-                row
-                for row in range(100)
-                if (chunk := retriever.index.store.reader().chunk(row)).doc_id == name
-                and section in chunk.path
-            )
-            values.append(
-                log_rank_index(
-                    [ranks.get(retriever.index.store.reader().chunk(wanted).id)], 100
-                )
-                or 0.0
-            )
-        means[path] = sum(values) / len(values)
-    assert means[True] == 1 and means[False] < 0.6
 
 
 def test_keywords_bring_in_what_no_other_route_found() -> None:
@@ -259,53 +223,6 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
         "the battery of the Nova B16"
     )
     assert [hit.chunk.extras["keywords"] for hit in grouped] == [["B16"]] * 5 + [[]]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"alpha": 1.5},
-            "alpha must be 'auto' or a finite number from 0 to 1; got 1.5",
-        ),
-        ({"alpha": -0.5}, "alpha must be .* from 0 to 1; got -0.5"),
-        ({"alpha": True}, "alpha must be .*; got True"),
-        ({"beta": -1}, "beta must be 'auto' or a finite number at least 0; got -1"),
-        ({"beta": float("inf")}, "beta must be .* at least 0; got inf"),
-        (
-            {"preset": "code", "alpha": 0.0, "routes": ("dense",)},
-            "preset 'code' fixes alpha, routes; leave",
-        ),
-    ],
-)
-def test_weights_that_are_not_allowed(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        HiQARetriever(Index(views=("raw",)), **options)
-
-
-def test_the_lowest_and_highest_weights() -> None:
-    index = Index(views=("raw",))
-    assert HiQARetriever(index, alpha=0, beta=0).weights() == (0.0, 0.0)
-    assert HiQARetriever(index, alpha=1, beta=9).weights() == (1.0, 9.0)
-    assert HiQARetriever(index).weights() == (0.5, 0.2)
-
-
-@examples
-def test_what_is_left_of_a_query_is_compared_by_default(
-    options: dict[str, Any], compares: bool
-) -> None:
-    assert HiQARetriever(Index(views=("raw",)), **options).compare_rest is compares
-
-
-@examples
-def test_only_weights_of_the_default_can_be_tuned(options: dict[str, Any]) -> None:
-    questions = [LabelledQuestion("About IS3731", {"d"})]
-    index = worked().index
-    with pytest.raises(InvalidParameter, match="tune needs a retriever that uses"):
-        HiQARetriever(index, detect_keywords=False, **options).tune(questions)
-    retriever = HiQARetriever(index, detect_keywords=False)
-    report = retriever.tune(questions)
-    assert retriever.weights() == (report.alpha, report.beta)
 
 
 def test_weights_by_rule_of_thumb() -> None:
@@ -387,24 +304,6 @@ def test_parts_add_up_to_the_score(options: dict[str, Any], query: str) -> None:
         assert set(hit.parts) == {"dense", "bm25", "keywords"}
         assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-12)
         assert set(hit.routes) <= set(hit.scores)
-
-
-def test_scores_are_the_routes_own() -> None:
-    index = manuals(embedder=HashEmbedder())
-    query = "battery of the Nova A10"
-    hits = HiQARetriever(index, k=20).search(query)
-    for route in ("dense", "bm25"):
-        alone = {hit.chunk.id: hit for hit in index.search(query, 1000, route=route)}
-        for hit in hits:
-            if route in hit.scores:
-                assert hit.scores[route] == pytest.approx(alone[hit.chunk.id].score)
-    assert all(
-        hit.scores.get("keywords", 0) == len(hit.chunk.extras["keywords"])
-        for hit in hits
-    )
-
-
-# -- a host's lexical route
 
 
 # -- bad input
@@ -645,14 +544,6 @@ def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
     assert embedder.calls == [["How long does the Nova C10 last?"]]
 
 
-def test_the_published_code_embeds_the_question_alone() -> None:
-    embedder = Seen()
-    phone_retriever(phones(embedder), preset="code").search(
-        "How long does the Nova C10 last?"
-    )
-    assert embedder.calls == [["How long does the Nova C10 last?"]]
-
-
 def test_a_name_no_longer_draws_the_vectors_away_from_what_is_asked() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     name = "Nova Ultra Pro Max A10"
@@ -674,6 +565,30 @@ def test_a_name_no_longer_draws_the_vectors_away_from_what_is_asked() -> None:
         f"{name}: charge lasts hours"
     )[0]
     assert best.chunk.path[-1] == "Battery"
+
+
+@pytest.mark.parametrize("options", [{"preset": "paper"}, {"compare_rest": False}])
+def test_as_printed_the_question_alone_is_compared(options: dict[str, Any]) -> None:
+    embedder = HashEmbedder()
+    index = phones(embedder)
+    query = "How long does the Nova C10 last?"
+    hits = phone_retriever(index, **options).search(query, 10)
+    alpha, beta = 0.5, 0.2
+    cosines = {hit.chunk.id: hit.scores["dense"] for hit in hits}
+    low, high = min(cosines.values()), max(cosines.values())
+    best = max(hit.scores.get("bm25", 0.0) for hit in hits)
+    for hit in hits:  # equation 2
+        v = (cosines[hit.chunk.id] - low) / (high - low)
+        r = hit.scores.get("bm25", 0.0) / best
+        named = len(hit.chunk.extras["keywords"])
+        total = alpha * v + (1 - alpha) * r + beta * np.log(1 + named)
+        # One keyword is asked.
+        assert hit.score == pytest.approx(total / (1 + beta * np.log(2)))
+    assert len(embedder.queries) == 1
+    both = [hit.score for hit in phone_retriever(index).search(query, 10)]
+    assert both != pytest.approx([hit.score for hit in hits])
+    again = phone_retriever(index, preset="paper", compare_rest=True).search(query, 10)
+    assert [hit.score for hit in again] == pytest.approx(both)
 
 
 # -- over an engine

@@ -1,0 +1,197 @@
+"""Tools for agents: names derived from their documents, and passages with their places."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain, count, islice
+from typing import Any
+from weakref import ReferenceType, ref
+
+from structrag._locks import Lock
+from structrag.errors import UnknownDocument, warn_user
+from structrag.integrations.documents import file_of
+from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, titles_of
+from structrag.text.heading_path import SEPARATOR
+
+LONGEST = 64  # characters of a tool's name, as models' services allow
+_SHOWN = 3  # documents that are named before it becomes "and more"
+# What a host makes as an id where a document has none; another one in each run.
+_UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
+_lock = Lock()
+# Name -> the retriever that has it, while it is there, and what that searches.
+_given: dict[str, tuple[ReferenceType[Any], str]] = {}
+
+
+def tool_name(verb: str, retriever: Any, name: str | None) -> str:
+    """The name of a tool: the user's, else told from the titles of the documents.
+
+    Such as "search_ovens"; "search_documents" where they are not known. A warning says where
+    another retriever that is still there, or one over other documents, has that name already; one
+    that was told from titles is numbered then.
+
+    Args:
+        verb: What the tool does, such as "search".
+        retriever: A retriever of an adapter, another of its host, or one around such.
+        name: The user's own, which is kept.
+    """
+    index, inner = _searched(retriever)
+    chosen = name or _shortened(f"{verb}_{_topic(index)}", LONGEST)
+    what = _identity(index, inner)
+    with _lock:
+        free = chosen
+        if name is None:
+            stem = _shortened(chosen, LONGEST - 4)
+            names = chain([chosen], (f"{stem}_{number}" for number in count(2)))
+            free = next(other for other in names if not _is_taken(other, what))
+        is_taken = _is_taken(chosen, what)
+        for other in [key for key, (held, _) in _given.items() if held() is None]:
+            del _given[other]
+        _given.setdefault(free, (ref(retriever), what))
+    if is_taken:
+        cure = "" if name else f", so this one is {free!r}"
+        warn_user(
+            "Another tool, of another retriever or over other documents, already has the name "
+            f"{chosen!r}{cure}: of two tools with the same name, an agent keeps one. Pass name= "
+            "and description= that say what the documents are about."
+        )
+    return free
+
+
+def _is_taken(name: str, what: str) -> bool:
+    held, searched = _given.get(name, (None, what))
+    return searched != what and held is not None and held() is not None
+
+
+def _searched(retriever: Any) -> tuple[Any, Any]:
+    """The index behind a retriever, or None, and the innermost retriever."""
+    while not hasattr(retriever, "index") and hasattr(retriever, "retriever"):
+        retriever = retriever.retriever
+    index = getattr(retriever, "index", None)
+    return (index if hasattr(index, "document_ids") else None), retriever
+
+
+def _identity(index: Any, retriever: Any) -> str:
+    """What tells tools apart that answer otherwise."""
+    if index is None:
+        return f"{type(retriever).__name__} {id(retriever)}"
+    ids = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
+    where = getattr(retriever, "where", None)
+    return f"{type(retriever).__name__} {ids.hexdigest()} {where!r}"
+
+
+def _topic(index: Any) -> str:
+    """The documents' titles, or else their ids, as words of a name."""
+    n_documents = len(index.document_ids) if index is not None else 0
+    words = [_words(title) for title in _titles(index, _SHOWN)]
+    if not words:
+        return "documents"
+    if not all(words):  # such as Chinese ones, of which no letter may stand in a name
+        digest = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
+        return f"documents_{digest.hexdigest()[:4]}"
+    if n_documents > len(words):
+        return f"{_shortened(words[0], 40)}_and_more"
+    return "_and_".join(_shortened(word, 40 // len(words)) for word in words)
+
+
+def _titles(index: Any, n: int) -> Iterator[str]:
+    for doc_id in islice(index.document_ids if index is not None else (), n):
+        try:
+            document = index.store.document(doc_id)
+        except UnknownDocument:  # another thread has deleted it
+            continue
+        if document.title or not _UUID.fullmatch(doc_id):
+            yield document.title or doc_id
+
+
+def _words(title: str) -> str:
+    """A title as lower-case ASCII words with "_" between them."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+
+
+def _shortened(words: str, most: int) -> str:
+    """The first whole words within so many characters."""
+    if len(words) <= most:
+        return words
+    return words[: most + 1].rpartition("_")[0].strip("_") or words[:most]
+
+
+NOTHING = "Nothing was found."
+# What an agent is told of a tool that searches, and of one that answers.
+SEARCH = (
+    "Search the documents. Returns the passages that answer a question, each with its source, "
+    "heading path and character range for citation."
+)
+ANSWER = (
+    "Answer a question from the documents, with several searches if necessary. Returns the "
+    "answer and the passages it is based on, for citation."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A passage and its exact place.
+
+    Example:
+        >>> print(Citation("It leaks.", "pump.md", "Pump > Seal", 12, 21).shown(1))
+        [1] pump.md, Pump > Seal, characters 12 to 21
+        It leaks.
+
+    Attributes:
+        text: The passage, maybe behind its heading path.
+        source: The file or id of its document; "" where unknown.
+        path: Titles that lead to it, joined by " > ".
+        start, end: Characters of the document; None where unknown.
+        pages: Of a PDF, from 1, such as "3" or "3-4"; "" where unknown.
+        place: In the file's own terms, such as "slide 4"; "" where unknown.
+    """
+
+    text: str
+    source: str = ""
+    path: str = ""
+    start: int | None = None
+    end: int | None = None
+    pages: str = ""
+    place: str = ""
+
+    def shown(self, number: int) -> str:
+        """The passage below a line that says where it stands."""
+        place = ""
+        if self.start is not None and self.end is not None:
+            place = f"characters {self.start} to {self.end}"
+        page = (
+            f"page{'s' if '-' in self.pages else ''} {self.pages}" if self.pages else ""
+        )
+        where = ", ".join(
+            filter(None, (self.source, page, self.place, self.path, place))
+        )
+        return f"[{number}] {where or 'unknown source'}\n{self.text.strip()}"
+
+
+def citation_of(
+    text: str, metadata: Mapping[str, Any], start: int | None, end: int | None
+) -> Citation:
+    """The citation of a passage by its host's metadata."""
+    source = file_of(metadata) or str(metadata.get("structrag_document") or "")
+    path = SEPARATOR.join(titles_of(metadata.get("heading_path")))
+    return Citation(
+        text,
+        source,
+        path,
+        start,
+        end,
+        str(metadata.get(PAGE_LABEL_KEY) or ""),
+        str(metadata.get(PLACE_KEY) or ""),
+    )
+
+
+def shown_citations(citations: Iterable[Citation]) -> str:
+    """All passages, numbered from 1, or a sentence that says there are none."""
+    shown = [
+        citation.shown(number) for number, citation in enumerate(citations, start=1)
+    ]
+    return "\n\n".join(shown) or NOTHING

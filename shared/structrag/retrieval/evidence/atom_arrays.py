@@ -1,0 +1,436 @@
+"""The atoms of documents as plain arrays, cut into pieces and packed as bytes.
+
+A piece is the text that an encoder reads at once, and a row of the store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.chunks.fixed import FixedSplitter
+from structrag.errors import IndexDamaged
+from structrag.model_calls.requests import TokenVectors
+from structrag.reading.outline import Outline
+from structrag.reading.settings import ReadOptions
+from structrag.records import Document
+from structrag.retrieval.evidence.atoms import find_atoms
+from structrag.retrieval.evidence.quantised import (
+    Quantiser,
+    byte_rows,
+    quantise,
+    unit_rows,
+)
+from structrag.retrieval.evidence.windows import (
+    SUM_WIDTHS,
+    Windows,
+    middles_of,
+    window_sums,
+    windows,
+)
+from structrag.text.arrays import (
+    Array,
+    BoolArray,
+    Int32Array,
+    IntArray,
+    running_totals,
+)
+from structrag.text.terms import Keys, StemCounts, count_stems
+
+PIECE = 200  # estimated tokens that the encoder is given at once
+FORMAT = 1  # of packed atoms
+BLOBS = ("light", "codes")  # of a row
+
+EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
+Packed = Sequence[bytes | NDArray[np.uint8]]  # the blobs of a piece
+
+
+@dataclass(frozen=True, slots=True)
+class AtomArrays:
+    """The atoms of a document, of a piece, or of several pieces, in reading order.
+
+    Without an encoder of tokens there are no rows of tokens, and without any encoder no vectors.
+
+    Example:
+        >>> from structrag import parse, read_text
+        >>> document = read_text("# Pumps\\n\\nThey move water. They leak.")
+        >>> atoms = read_atoms(parse(document), ReadOptions())
+        >>> texts_of_atoms(document.text, atoms)
+        ['# Pumps\\n', '\\nThey move water. ', 'They leak.']
+        >>> atoms.blocks.tolist(), atoms.sections.tolist()
+        ([0, 1, 1], [1, 1, 1])
+    """
+
+    # by atom, in characters
+    starts: Int32Array
+    ends: Int32Array
+    # by atom: tokens of the reader (at least 1), the number of its block (from 0, without gaps; a
+    # heading is its own), the ordinal of its section, tokens of its whole block
+    tokens: Int32Array
+    blocks: Int32Array
+    sections: Int32Array
+    block_tokens: Int32Array
+
+    # by atom: its stems, repeats counted, and those in its windows as the document has them
+    stem_lengths: Int32Array
+    window_stems: Int32Array  # (atoms, windows)
+    # by atom: how many different stems there are, and tokens that are kept
+    stem_sizes: Int32Array
+    token_sizes: Int32Array
+    # by atom: sums of vectors; directions, and their lengths over the document's windows
+    sums: NDArray[np.int8]  # (atoms, d)
+    lengths: Array  # (atoms, windows)
+    # by stem: a hash, how often the atom holds it
+    stem_keys: Keys
+    stem_counts: Int32Array
+    # by run of atoms of one section: how many stems its titles have; by stem: a hash
+    title_sizes: Int32Array
+    title_keys: Keys
+    # by token of the encoder: see `Quantised`
+    token_scales: Array
+    token_rows: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        """The number of atoms."""
+        return len(self.starts)
+
+    def span(self, first: int, stop: int) -> tuple[int, int]:
+        """The characters from the start of atom `first` to the end of atom `stop - 1`."""
+        return int(self.starts[first]), int(self.ends[stop - 1])
+
+
+_FIELDS = tuple(field.name for field in fields(AtomArrays))
+_BY_ATOM = _FIELDS[: _FIELDS.index("stem_keys")]
+_TYPES: Mapping[str, Any] = {
+    "stem_keys": np.uint64,
+    "title_keys": np.uint64,
+    "lengths": np.float32,
+    "token_scales": np.float32,
+    "sums": np.int8,
+    "token_rows": np.uint8,
+}
+_CODES = ("token_scales", "token_rows")
+# The arrays of each blob.
+_NAMES = tuple(name for name in _FIELDS if name not in _CODES), _CODES
+
+
+def read_atoms(outline: Outline, read_options: ReadOptions) -> AtomArrays:
+    """A document's atoms without any vectors."""
+    columns, language = find_atoms(outline, read_options), read_options.language
+    n_atoms = len(columns["starts"])
+    spans = zip(columns["starts"], columns["ends"], strict=True)
+    text = outline.document.text
+    stems = count_stems([text[start:end] for start, end in spans], language=language)
+    # The title leads: of a page whose headings all have one level it says what the page is about.
+    paths = [
+        " ".join((outline.document.title, *section.path))
+        for section in outline.sections
+    ]
+    titles = _titles(columns["sections"], count_stems(paths, language=language))
+    return AtomArrays(
+        **columns,
+        stem_lengths=stems.lengths,
+        window_stems=_window_stems(stems.lengths, columns["tokens"]),
+        stem_sizes=np.bincount(stems.texts, minlength=n_atoms).astype(np.int32),
+        token_sizes=np.zeros(n_atoms, dtype=np.int32),
+        sums=np.zeros((n_atoms, 0), dtype=np.int8),
+        lengths=np.zeros((n_atoms, len(SUM_WIDTHS)), dtype=np.float32),
+        stem_keys=stems.keys,
+        stem_counts=stems.counts,
+        title_sizes=titles[0],
+        title_keys=titles[1],
+        token_scales=np.zeros(0, dtype=np.float32),
+        token_rows=np.zeros((0, 0), dtype=np.uint8),
+    )
+
+
+def _window_stems(lengths: Int32Array, tokens: Int32Array) -> Int32Array:
+    summed = [window_sums(lengths, of) for of in _windows(tokens)]
+    return np.stack(summed, axis=1).astype(np.int32)
+
+
+def _titles(sections: Int32Array, stems: StemCounts) -> tuple[Int32Array, Keys]:
+    """The stems of the titles above each run of atoms of one section."""
+    bounds = np.searchsorted(stems.texts, np.arange(len(stems.lengths) + 1))
+    of_runs = sections[section_starts(sections)]
+    keys = [stems.keys[bounds[one] : bounds[one + 1]] for one in of_runs.tolist()]
+    sizes = np.array([len(of_run) for of_run in keys], dtype=np.int32)
+    return sizes, np.concatenate([np.zeros(0, dtype=np.uint64), *keys])
+
+
+def section_starts(sections: NDArray[Any]) -> IntArray:
+    """The first atom of each run of one section."""
+    return np.flatnonzero(np.diff(sections, prepend=-1))
+
+
+def number_runs(numbers: NDArray[Any], starts: IntArray | slice = slice(0)) -> IntArray:
+    """The runs of equal numbers counted from 0, by place. What is at `starts` begins a run too."""
+    begins = np.diff(numbers, prepend=-1) != 0
+    begins[starts] = True
+    runs: IntArray = np.cumsum(begins) - 1
+    return runs
+
+
+def _windows(tokens: Int32Array) -> list[Windows]:
+    """The windows of a document's atoms over which is summed."""
+    middles = middles_of(tokens)
+    return [windows(middles, width) for width in SUM_WIDTHS]
+
+
+def find_encoder_spans(document: Document, read_options: ReadOptions) -> EncoderSpans:
+    """The spans for the encoder: tiles of at most 200 tokens."""
+    splitter = FixedSplitter(
+        PIECE,
+        language=read_options.language,
+        sentence_splitter=read_options.sentence_splitter,
+    )
+    return [(chunk.start, chunk.end) for chunk in splitter.split(document)]
+
+
+# -- vectors
+
+
+def with_tokens(
+    atoms: AtomArrays,
+    encoder_spans: EncoderSpans,
+    tokens: Sequence[TokenVectors],
+    quantiser: Quantiser,
+    counted: Sequence[BoolArray] | None = None,
+) -> AtomArrays:
+    """The atoms with the token vectors of its pieces, and their sums.
+
+    `counted` says of each piece's tokens which are kept to be matched; None: all. The sums, by
+    atom, are always those of all.
+    """
+    offsets = np.concatenate(
+        [
+            of.spans[:, 0] + start
+            for (start, _), of in zip(encoder_spans, tokens, strict=True)
+        ]
+    )
+    vectors = np.concatenate([of.vectors for of in tokens])
+    places = np.searchsorted(atoms.starts, offsets, "right") - 1
+    # tokens of excluded sections and front matter belong to no atom
+    inside = places >= 0
+    inside[inside] &= offsets[inside] < atoms.ends[places[inside]]
+    matched = np.ones(len(inside), bool) if counted is None else np.concatenate(counted)
+    matched = matched[inside]
+    places, vectors = places[inside], vectors[inside]
+    rows = quantise(vectors[matched], quantiser)
+    firsts = np.searchsorted(places, np.arange(len(atoms) + 1))
+    filled = np.flatnonzero(np.diff(firsts))
+    sums = np.zeros((len(atoms), vectors.shape[1]))
+    if len(filled):
+        sums[filled] = np.add.reduceat(vectors, firsts[filled], axis=0)
+    sizes = np.bincount(places[matched], minlength=len(atoms))
+    return replace(
+        with_sums(atoms, sums),
+        token_rows=rows.rows,
+        token_scales=rows.scales,
+        token_sizes=sizes.astype(np.int32),
+    )
+
+
+def with_vectors_of_all(
+    by_document: Sequence[AtomArrays], vectors: Array
+) -> list[AtomArrays]:
+    """Records with one vector an atom, weighted by its length. `vectors` has those of all, one
+    behind the other."""
+    bounds = running_totals([*map(len, by_document)])
+    weighted = unit_rows(vectors.astype(np.float64))
+    return [
+        with_sums(atoms, weighted[first : first + len(atoms)] * atoms.tokens[:, None])
+        if len(atoms)
+        else atoms
+        for atoms, first in zip(by_document, bounds, strict=False)
+    ]
+
+
+def with_sums(atoms: AtomArrays, sums: NDArray[Any]) -> AtomArrays:
+    """The atoms with these sums of vectors by atom, shape (atoms, d)."""
+    columns = [
+        np.linalg.norm(window_sums(sums, of), axis=1) for of in _windows(atoms.tokens)
+    ]
+    lengths = np.stack(columns, axis=1).astype(np.float32)
+    return replace(atoms, sums=byte_rows(sums), lengths=lengths)
+
+
+def vectors_of(atoms: AtomArrays) -> Array:
+    """The sums of vectors by atom, shape (atoms, d)."""
+    sums = atoms.sums.astype(np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    scales = np.divide(
+        atoms.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
+    )
+    vectors: Array = sums * scales[:, None]
+    return vectors
+
+
+def texts_of_atoms(text: str, atoms: AtomArrays) -> list[str]:
+    """The texts of a document's atoms."""
+    return [
+        text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)
+    ]
+
+
+# -- pieces
+
+
+def cut_pieces(
+    atoms: AtomArrays, encoder_spans: EncoderSpans
+) -> Iterator[tuple[int, AtomArrays]]:
+    """The pieces of a document: which span of the encoder, and the atoms that begin in it. Spans
+    without any are left out."""
+    firsts = np.searchsorted(atoms.starts, [start for start, _ in encoder_spans])
+    bounds = [*firsts.tolist(), len(atoms)]
+    # Blanks before the first span belong to it.
+    bounds[0] = 0
+    stems, tokens, titles = map(
+        running_totals, (atoms.stem_sizes, atoms.token_sizes, atoms.title_sizes)
+    )
+    run_of_atom = number_runs(atoms.sections)
+    for number, (first, stop) in enumerate(pairwise(bounds)):
+        if first == stop:
+            continue
+        runs = slice(int(run_of_atom[first]), int(run_of_atom[stop - 1]) + 1)
+        parts = {
+            "title_sizes": runs,
+            "title_keys": slice(int(titles[runs.start]), int(titles[runs.stop])),
+            "stem_keys": slice(int(stems[first]), int(stems[stop])),
+            "token_rows": slice(int(tokens[first]), int(tokens[stop])),
+        }
+        parts |= {
+            "stem_counts": parts["stem_keys"],
+            "token_scales": parts["token_rows"],
+        }
+        parts |= dict.fromkeys(_BY_ATOM, slice(first, stop))
+        yield (
+            number,
+            AtomArrays(
+                **{name: getattr(atoms, name)[part] for name, part in parts.items()}
+            ),
+        )
+
+
+def part_of(atoms: AtomArrays, sizes: IntArray, first: int, stop: int) -> AtomArrays:
+    """Some atoms of pieces as a document of their own. `sizes` are the numbers of atoms of the
+    pieces."""
+    # A section that goes over several pieces has its titles in each; one is enough.
+    begins_section = np.diff(atoms.sections, prepend=-1) != 0
+    begins_run = begins_section.copy()
+    begins_run[running_totals(sizes)[:-1]] = True
+    kept = begins_section[begins_run]
+    atoms = replace(
+        atoms,
+        title_sizes=atoms.title_sizes[kept],
+        title_keys=atoms.title_keys[np.repeat(kept, atoms.title_sizes)],
+    )
+    cuts = [0, *atoms.span(first, stop)]
+    part = dict(cut_pieces(atoms, [(cut, cut) for cut in cuts]))[1]
+    blocks = part.blocks - part.blocks[0]
+    sums = np.bincount(blocks, part.tokens).astype(np.int32)
+    part = replace(
+        part,
+        block_tokens=np.minimum(part.block_tokens, sums[blocks]),
+        window_stems=_window_stems(part.stem_lengths, part.tokens),
+    )
+    return with_sums(part, vectors_of(part))
+
+
+def pack(atoms: AtomArrays) -> Packed:
+    """The arrays as bytes: of each blob how many items each has, then these."""
+    blobs = []
+    for names in _NAMES:
+        arrays = [getattr(atoms, name) for name in names]
+        head = np.array([FORMAT, *(array.size for array in arrays)], dtype=np.int32)
+        blobs.append(b"".join([head.tobytes(), *(array.tobytes() for array in arrays)]))
+    return blobs
+
+
+def unpack(pieces: Sequence[Packed]) -> tuple[AtomArrays, IntArray]:
+    """The atoms of several pieces, one behind the other, and how many each has. At least one piece.
+
+    Raises IndexDamaged for those of another release or of vectors of other dimensions.
+    """
+    columns: dict[str, NDArray[Any]] = {}
+    sizes: dict[str, IntArray] = {}
+    for names, blobs in zip(_NAMES, zip(*pieces, strict=True), strict=True):
+        views = [memoryview(blob) for blob in blobs]
+        heads = np.frombuffer(
+            b"".join([view[: 4 * (len(names) + 1)] for view in views]), np.int32
+        )
+        if (
+            heads.size != len(views) * (len(names) + 1)
+            or (heads[:: len(names) + 1] != FORMAT).any()
+        ):
+            raise _damaged()
+        counts = heads.reshape(len(views), -1)[:, 1:].astype(np.int64)
+        kinds = [np.dtype(_TYPES.get(name, np.int32)) for name in names]
+        ends = np.cumsum(counts * [kind.itemsize for kind in kinds], axis=1)
+        ends += 4 * (len(names) + 1)
+        if ends[:, -1].tolist() != [len(view) for view in views]:
+            raise _damaged()
+        starts = np.full(len(views), 4 * (len(names) + 1))
+        for name, kind, of_name, stops in zip(
+            names, kinds, counts.T, ends.T, strict=True
+        ):
+            places = zip(views, starts.tolist(), stops.tolist(), strict=True)
+            content = b"".join([view[start:stop] for view, start, stop in places])
+            columns[name], sizes[name] = np.frombuffer(content, kind), of_name
+            starts = stops
+    rows = dict.fromkeys(("window_stems", "sums", "lengths"), sizes["starts"])
+    rows["token_rows"] = sizes["token_scales"]
+    for name, of_pieces in rows.items():
+        columns[name] = _as_rows(columns[name], sizes[name], of_pieces)
+    return AtomArrays(**columns), sizes["starts"]
+
+
+def _as_rows(values: NDArray[Any], sizes: IntArray, rows: IntArray) -> NDArray[Any]:
+    """The values of several pieces as rows; pieces without any have rows of zeros."""
+    widths = np.unique(sizes[sizes > 0] // np.maximum(rows[sizes > 0], 1))
+    width = int(widths.max(initial=0))
+    if len(widths) > 1 or (sizes % np.maximum(rows, 1)).any():
+        raise IndexDamaged(
+            "The vectors of the index have different dimensions: "
+            f"{', '.join(map(str, widths.tolist()))}. Index the documents again."
+        )
+    there = values.reshape(-1, width or 1)[:, :width]
+    whole = np.zeros((int(rows.sum()), width), dtype=values.dtype)
+    if len(there) == len(whole):
+        return there
+    whole[np.repeat(sizes > 0, rows)] = there
+    return whole
+
+
+def _damaged() -> IndexDamaged:
+    return IndexDamaged(
+        "The index has rows that this release cannot read: another release or another program has "
+        "written them. Index the documents again."
+    )
+
+
+_MARKED_LETTER = re.compile(r"(?<![\w+#.])[^\W\d_](\+\+?|#)(?![\w+#])")
+
+
+def is_word(text: str, spans: Int32Array) -> BoolArray:
+    """Return which tokens are not punctuation; all of them if all are punctuation.
+
+    Of "C++" and "C#" it is the signs that count, since the letter alone is another word.
+
+    Example:
+        >>> is_word("Pumps?", np.array([[0, 5], [5, 6]])).tolist()
+        [True, False]
+    """
+    counts = np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text))
+    for match in _MARKED_LETTER.finditer(text):
+        counts[match.start()] = False
+        counts[slice(*match.span(1))] = True
+    before = running_totals(counts)
+    words: BoolArray = before[spans[:, 1]] > before[spans[:, 0]]
+    return words if words.any() else np.ones(len(words), dtype=bool)

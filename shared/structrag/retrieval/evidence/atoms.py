@@ -1,0 +1,308 @@
+"""Atoms: the sentences, rows and headings of a document, in reading order.
+
+Together they contain all text of the blocks of `parse(document)` and all headings, except blank
+runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from structrag.chunks.divisions import excluded_sections
+from structrag.reading.outline import Outline
+from structrag.reading.settings import ReadOptions
+from structrag.records import Block
+from structrag.text.arrays import Int32Array
+from structrag.text.sentences import safe_cuts, sentence_spans
+
+Span = tuple[int, int]
+
+COLUMNS = ("starts", "ends", "tokens", "blocks", "sections", "block_tokens")
+LONGEST, NEAR = 650, 500  # characters: longer atoms are cut near so many
+_REACH = LONGEST - NEAR  # how far from there a cut is looked for
+_BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
+# Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
+_SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
+# A number or letter before what it numbers, "Yes." and "No.": they join the next sentence.
+_SHORT_SENTENCE = re.compile(r"\W*[A-Za-z0-9]{1,4}\W*")
+
+
+def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Array]:
+    """Find the atoms of a document in reading order: `COLUMNS` of `AtomArrays`, a row an atom.
+
+    Sections of `read_options.exclude_titles` are left out.
+
+    A heading is one atom. Prose is cut at sentences, items of lists first; tables, code, formulas
+    and markup at their rows or lines, of which short ones join the next. Units above 650 characters
+    are cut near 500.
+    """
+    text, counter = outline.document.text, read_options.counter
+    excluded = excluded_sections(outline, read_options.exclude_titles)
+    answers: list[Part] = []
+    for section in outline.sections:
+        if section.ordinal in excluded:
+            continue
+
+        def atoms(spans: Iterable[Span], of: int = section.ordinal) -> list[Atom]:
+            return [
+                (start, end, max(1, counter(text[start:end])), of)
+                for start, end in spans
+                if text[start:end].strip()
+            ]
+
+        heading = atoms([(section.start, section.body_start)])
+        if heading and section.ordinal:
+            answers.append(Part(tuple(heading), "other"))
+        parts: list[Part] = []
+        for block in outline.blocks(section):
+            parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
+        answers += whole_answers(text, parts)
+    rows = [
+        (*atom[:3], number, atom[3], answer.size)
+        for number, answer in enumerate(answers)
+        for atom in answer.atoms
+    ]
+    columns = np.array(rows, dtype=np.int32).reshape(-1, len(COLUMNS)).T
+    return dict(zip(COLUMNS, map(np.ascontiguousarray, columns), strict=True))
+
+
+def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
+    """The spans that a block is cut into; they tile it."""
+    if block.kind in _SHORT_ROWS:
+        least = _SHORT_ROWS[block.kind]
+        spans = _joined(_at_cuts(block), lambda start, end: end - start < least)
+    else:
+        items = _at_cuts(block) if block.kind == "list" else [(block.start, block.end)]
+        spans = []
+        for start, end in items:
+            sentences = sentence_spans(
+                text,
+                start,
+                end,
+                language=read_options.language,
+                splitter=read_options.sentence_splitter,
+            )
+            spans += _joined(
+                sentences,
+                lambda start, end: _SHORT_SENTENCE.fullmatch(text, start, end),
+            )
+    for start, end in spans:
+        yield from _short_enough(text, start, end)
+
+
+def _at_cuts(block: Block) -> list[Span]:
+    return list(pairwise([block.start, *inner_cuts(block), block.end]))
+
+
+def _joined(
+    spans: Sequence[Span], is_short: Callable[[int, int], object]
+) -> list[Span]:
+    """The spans, short ones joined to the next one."""
+    joined: list[Span] = []
+    open_start: int | None = None
+    for start, end in spans:
+        open_start = start if open_start is None else open_start
+        if not is_short(open_start, end):
+            joined.append((open_start, end))
+            open_start = None
+    if open_start is not None:
+        joined.append((open_start, spans[-1][1]))
+    return joined
+
+
+def _short_enough(text: str, start: int, end: int) -> Iterator[Span]:
+    """The span in parts of at most 650 characters."""
+    while end - start > LONGEST:
+        middle = _cut_near(text, start)
+        yield start, middle
+        start = middle
+    yield start, end
+
+
+def _cut_near(text: str, start: int) -> int:
+    """The cut of a long span: the best mark nearest 500 characters."""
+    low, high, near = start + NEAR - _REACH, start + LONGEST, start + NEAR
+    for pattern in _BEST_CUTS:
+        ends = [match.end() for match in pattern.finditer(text, low, high)]
+        if ends:
+            return min(ends, key=lambda end: abs(end - near))
+    cuts = safe_cuts(text, low, high)
+    return min(cuts, key=lambda cut: abs(cut - near)) if cuts else near
+
+
+# -- which atoms make one answer: what introduces something comes with it
+
+
+WHOLE = 160  # reader tokens up to which an answer comes whole
+# A table or list of at most so many rows or sentences comes whole up to so many tokens.
+ROWS, OF_ROWS = 12, 640
+LISTED = 320
+FIRST = 60  # tokens, at least: items that come together, and of a long text with its lead-in
+SHORT = 12  # tokens: less is below a sentence
+_COLONS = (":", "：")
+_QUESTIONS = ("?", "？")
+_ENDS = (".", "!", ";", ",", "。", "！", *_QUESTIONS)
+_SENTENCE = (".", "!", "。", "！", *_QUESTIONS)
+# Kinds that have captions and labels.
+_SHOWN = ("table", "list", "code", "image", "math")
+# "Table 3", "Fig. 2", "Abbildung IV" and their like
+_NUMBERED = re.compile(
+    r"\W*(?:(?:tab|fig|abb)[a-zé]{0,7}\.?|listing|exhibit|chart|таблица|рис\.?|表|图|圖)"
+    r"\s*(?:[a-z]?\.?\d|[ivx]+\b)",
+    re.IGNORECASE,
+)
+
+Atom = tuple[int, int, int, int]  # where it starts and ends, its tokens, its section
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Atoms of a section that come together, of one block or of several.
+
+    Example:
+        >>> Part(((0, 9, 2, 1), (9, 20, 3, 1)), "list").tokens
+        5
+    """
+
+    atoms: tuple[Atom, ...]
+    kind: str  # of the first block
+    limit: int = WHOLE  # tokens up to which it comes whole
+    is_block: bool = True  # of one block
+
+    @property
+    def tokens(self) -> int:
+        return sum(tokens for _, _, tokens, _ in self.atoms)
+
+    @property
+    def size(self) -> int:
+        """Its tokens, at most `WHOLE` where it comes whole."""
+        return min(self.tokens, WHOLE) if self.tokens <= self.limit else self.tokens
+
+    def text(self, text: str) -> str:
+        return text[self.atoms[0][0] : self.atoms[-1][1]]
+
+    def __add__(self, other: Part) -> Part:
+        limit = max(self.limit, other.limit)
+        return Part(self.atoms + other.atoms, self.kind, limit, is_block=False)
+
+
+def inner_cuts(block: Block) -> list[int]:
+    """Return the places inside a block where it may be cut."""
+    return [cut for cut in block.cuts if block.start < cut < block.end]
+
+
+def parts_of(text: str, block: Block, atoms: Sequence[Atom]) -> Iterator[Part]:
+    """A block, or its items where a list is longer than an answer."""
+    limit = WHOLE
+    if block.kind in ("table", "list"):
+        limit = OF_ROWS if len(block.cuts) < ROWS else LISTED
+    whole = Part(tuple(atoms), block.kind, limit)
+    if block.kind != "list" or whole.tokens <= whole.limit:
+        yield whole
+        return
+    waiting: tuple[Atom, ...] = ()
+    for first, stop in _items(text, block):
+        waiting += tuple(atom for atom in atoms if first <= atom[0] < stop)
+        part = Part(waiting, block.kind)
+        if part.tokens >= FIRST or stop == block.end:
+            yield part
+            waiting = ()
+
+
+def whole_answers(text: str, parts: Sequence[Part]) -> list[Part]:
+    """The parts of a section, those joined that are no answer alone.
+
+    Labels, questions, captions and whatever ends with a colon come with what is behind them, or
+    with its beginning; what is below a sentence with what is beside it.
+    """
+    answers: list[Part] = []  # from the last to the first
+    for part in reversed([part for part in parts if part.atoms]):
+        if answers and _introduces(text, part, answers[-1]):
+            answers += reversed(_introduced(part, answers.pop()))
+        elif answers and _fit_together(text, part, answers[-1]):
+            answers[-1] = part + answers[-1]
+        else:
+            answers.append(part)
+    answers.reverse()
+    return answers
+
+
+def leads(words: str, others: str) -> bool:
+    """Return True if some words mean nothing without those that follow.
+
+    Example:
+        >>> leads("It has:", "a pump"), leads("- Weight\\n", "  3 kg"), leads("It has one.", "So")
+        (True, True, False)
+    """
+    line = _line(words)
+    is_above = words.endswith("\n") and _indent(others) > _indent(words)
+    return line.endswith(_COLONS) or (is_above and not line.endswith(_ENDS))
+
+
+def _introduces(text: str, part: Part, other: Part) -> bool:
+    words, others = part.text(text), other.text(text)
+    line = _line(words)
+    if leads(words, others):
+        return True
+    is_line = "\n" not in line
+    if part.kind == "paragraph" and other.kind in _SHOWN:
+        is_label = is_line and not line.endswith(_ENDS)
+        return is_label or bool(_NUMBERED.match(line))
+    if part.kind in _SHOWN and other.kind == "paragraph" and other.is_block:
+        return bool(_NUMBERED.match(others))
+    if is_line and line.endswith(_QUESTIONS):
+        return not line.lstrip("*_ ")[:1].islower()
+    return is_line and not line.endswith(_ENDS) and part.tokens < SHORT <= other.tokens
+
+
+def _fit_together(text: str, part: Part, other: Part) -> bool:
+    """Return True if one of two parts is below a sentence, and both are short."""
+    are_fragments = (
+        each.tokens < SHORT and not _line(each.text(text)).endswith(_SENTENCE)
+        for each in (part, other)
+    )
+    return part.tokens + other.tokens <= WHOLE and any(are_fragments)
+
+
+def _introduced(lead: Part, rest: Part) -> list[Part]:
+    """A lead-in with what it introduces. Of what is too long the sentence before comes with the
+    beginning."""
+    both = lead + rest
+    if both.tokens <= both.limit:
+        return [both]
+    *before, last = lead.atoms
+    if before:
+        tail = replace(lead, atoms=(last,))
+        return [replace(lead, atoms=tuple(before)), *_introduced(tail, rest)]
+    count, tokens = 0, 0
+    while tokens < FIRST and count < len(rest.atoms):
+        tokens += rest.atoms[count][2]
+        count += 1
+    first = lead + replace(rest, atoms=rest.atoms[:count])
+    first = replace(first, limit=first.tokens)
+    behind = Part(rest.atoms[count:], rest.kind)
+    return [first, behind] if behind.atoms else [first]
+
+
+def _line(words: str) -> str:
+    return words.strip().rstrip("*_ ")
+
+
+def _indent(words: str) -> int:
+    line = words.lstrip("\r\n")
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def _items(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """The items of a list, each with what is inside it."""
+    cuts = [block.start, *inner_cuts(block)]
+    indents = [_indent(text[cut : block.end]) for cut in cuts]
+    tops = [
+        cut for cut, indent in zip(cuts, indents, strict=True) if indent <= indents[0]
+    ]
+    return pairwise([*tops, block.end])
