@@ -18,7 +18,7 @@ from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -83,7 +83,7 @@ def uses() -> dict[str, tuple[Pattern, set[str]]]:
     for module in calls:
         unnamed = {
             method
-            for method, receiver, _ in calls[module]
+            for method, receiver in calls[module]
             if receiver is None and method in _OF_PATTERNS
         }
         for name, value in vars(module).items():
@@ -95,7 +95,7 @@ def uses() -> dict[str, tuple[Pattern, set[str]]]:
         for number, (pattern, method) in enumerate(_made_in_functions(module)):
             used = unnamed if method == "compile" else {method}
             patterns[f"{module.__name__}({number})"] = pattern, set(used)
-    for method, receiver, _ in (call for each in calls.values() for call in each):
+    for method, receiver in chain.from_iterable(calls.values()):
         if isinstance(receiver, _KINDS) and id(receiver) in names:
             patterns[names[id(receiver)]][1].add(method)
     return patterns
@@ -154,11 +154,11 @@ def _tree(module: ModuleType) -> ast.Module:
     return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
 
 
-def _calls(module: ModuleType) -> Iterator[tuple[str, Any, ast.Call]]:
+def _calls(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """The attributes of the names of a pattern's methods, and what each is an attribute of."""
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
-            yield node.attr, _value_of(node.value, module), node
+            yield node.attr, _value_of(node.value, module)
 
 
 def _made_in_functions(module: ModuleType) -> Iterator[tuple[Pattern, str]]:
@@ -166,11 +166,10 @@ def _made_in_functions(module: ModuleType) -> Iterator[tuple[Pattern, str]]:
     knows is "a"."""
     known = ChainMap(vars(module), vars(builtins), defaultdict(lambda: "a"))
     for function in ast.walk(_tree(module)):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Call) or not isinstance(
-                node.func, ast.Attribute
+        is_function = isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function) if is_function else ():
+            if not (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
             ):
                 continue
             library = _value_of(node.func.value, module)

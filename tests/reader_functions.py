@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from structrag.chunks.enriching.definitions import definition_in
+
 from structrag import (
     ContentAwareSplitter,
     FixedSplitter,
@@ -22,6 +24,7 @@ from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.multihop.answering import read_answer, read_reply
+from structrag.show.view.gathering import looks
 from structrag.text.extractive import entities, keywords, summarise
 from structrag.text.terms import terms
 
@@ -50,6 +53,7 @@ _SPLITTERS: dict[str, Callable[[Document], object]] = {
     "content_aware, small": ContentAwareSplitter(max_tokens=5).split,
     "fixed": FixedSplitter().split,
     "hiqa": HiQASplitter().split,
+    "shown": lambda document: looks(parse(document)),
     "paragraphs": ParagraphSplitter().split,
     "pic": lambda document: PICSplitter().split(document, embedder=EMBEDDER),
     "idms": lambda document: IDMSSplitter().split(document, embedder=EMBEDDER),
@@ -63,6 +67,7 @@ READERS: dict[str, Callable[[str], object]] = {
     },
     "formatter (string)": HiQAFormatter().format,
     "summary": summarise,
+    "definitions": definition_in,
     "keywords": keywords,
     "entities": entities,
     "terms": terms,

@@ -59,6 +59,10 @@ _NESTING = re.compile(
 _DOCSTRING = re.compile(
     r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r(?!\n)|\n))*[rRuU]?(\"\"\"|'''|\"|')\\?\s*([^\r\n]{0,500})"
 )
+_PART = 4_096  # bytes that a parser is given at a time
+# What it reads and does may come to so much for each byte, and for any file; code takes about 3.
+_WORK, _LEAST_WORK = 12, 500_000
+_ROUND = 40  # work of a hundred steps, after which it asks whether to go on
 _CONTINUES = re.compile(
     r"\s*(?:[)\]}]|else\b|elif\b|except\b|finally\b|catch\b|end\b|then\b|do\b)"
 )
@@ -88,26 +92,22 @@ class CodeReader:
         A span begins at the decorators and the comment right above and ends with the last line of
         the signature. Without the extra `code` there are none, and a warning says so.
         """
-        try:
-            found = _parsed(self.language, text).definitions
-        except MissingExtra as error:
-            warn_user(f"{self.language} files are read as plain text: {error}")
-            return []
-        return [Heading(d.level, d.title, d.start, d.body_start) for d in found]
+        parsed = self._parsed(text)
+        if parsed.problem:
+            warn_user(f"{self.language} files are read as plain text: {parsed.problem}")
+        return [
+            Heading(d.level, d.title, d.start, d.body_start) for d in parsed.definitions
+        ]
 
     def definitions(self, text: str) -> tuple[Definition, ...]:
         """What its headings define, in order; none without the extra `code`."""
-        try:
-            return _parsed(self.language, text).definitions
-        except MissingExtra:
-            return ()
+        return self._parsed(text).definitions
 
     def blocks(self, text: str, start: int, end: int) -> list[Block]:
         """The blocks that tile `text[start:end]`: the outermost statements, a group for those
         without a blank line between them. Cut between statements."""
-        try:
-            statements = _parsed(self.language, text).statements
-        except MissingExtra:
+        statements = self._parsed(text).statements
+        if statements is None:
             return tiled(text, start, end, _element)
         first, stop = (bisect_left(statements, (at, 0)) for at in (start + 1, end))
         inside = statements[first:stop]
@@ -119,6 +119,12 @@ class CodeReader:
         """The first line of a Python module's docstring; else ""."""
         match = _DOCSTRING.match(text) if self.language == "python" else None
         return match[2].partition(match[1])[0].strip() if match else ""
+
+    def _parsed(self, text: str) -> _Parsed:
+        try:
+            return _parsed(self.language, text)
+        except MissingExtra as error:
+            return _Parsed((), None, str(error))
 
 
 def reader(language: str) -> CodeReader:
@@ -141,15 +147,19 @@ def _parser(language: str) -> Any:
 
 class _Parsed(NamedTuple):
     definitions: tuple[Definition, ...]
-    statements: list[tuple[int, int]]  # where the line of each begins, how deep it is
+    # Where the line of each begins, how deep it is; None where nothing is known.
+    statements: list[tuple[int, int]] | None
+    problem: str = ""
 
 
 @lru_cache(maxsize=2)
 def _parsed(language: str, text: str) -> _Parsed:
     """What is in a source; both its headings and its blocks are asked for."""
-    parser = _parser(language)
     data = text.encode("utf-8", "replace")
-    found, statements = _walked(parser.parse(data).root_node, data)
+    root = _root(_parser(language), data)
+    if root is None:
+        return _Parsed((), None, "a text takes the grammar too long. Is it code?")
+    found, statements = _walked(root, data)
     places = [place for _, _, *span in found for place in span[:4]]
     at = _characters(data, [*places, *statements])
     definitions = []
@@ -170,6 +180,28 @@ def _parsed(language: str, text: str) -> _Parsed:
             )
     nested = sorted((at[place], depth) for place, depth in statements.items())
     return _Parsed(tuple(definitions), nested)
+
+
+def _root(parser: Any, data: bytes) -> Any:
+    """The root of the syntax tree; None where that takes far more work than code of the length, as
+    some errors take the square of it."""
+    work = -_WORK * len(data) - _LEAST_WORK
+
+    def read(place: int, _: Any) -> bytes:
+        nonlocal work
+        part = data[place : place + _PART]
+        work += len(part)
+        return part
+
+    def is_enough(*_: Any) -> bool:
+        nonlocal work
+        work += _ROUND
+        return work > 0
+
+    try:
+        return parser.parse(read, progress_callback=is_enough).root_node
+    except ValueError:  # it was enough
+        return None
 
 
 class _Role(NamedTuple):

@@ -251,7 +251,9 @@ _BULLET = re.compile(r"^[ \t]*(?P<sign>[-*+])[ \t]+(?=\S)", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.MULTILINE)
 _CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
-_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*$")
+_RULE = re.compile(
+    r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*(?:(?::-*:?|-+:?)[ \t]*)?)*$"
+)
 _PIPE = re.compile(r"(?<!\\)\|")
 
 

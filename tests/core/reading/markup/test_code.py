@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag import parse, read_text
 from structrag.errors import InvalidParameter
 from structrag.reading.markup.code import SUFFIXES, reader
 
@@ -107,3 +108,13 @@ def test_without_the_extra_code_is_plain_text(monkeypatch: pytest.MonkeyPatch) -
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="language"):
         reader("cobol")
+
+
+@pytest.mark.parametrize("piece", ["|---|\n", "\\\n"])
+def test_what_takes_a_grammar_too_long_is_plain_text(piece: str) -> None:
+    text = piece * (16_000 // len(piece))
+    with pytest.warns(UserWarning, match="takes the grammar too long"):
+        outline = parse(read_text(text, format="python"))
+    (section,) = outline.sections
+    blocks = outline.blocks(section)
+    assert (section.level, blocks[0].start, blocks[-1].end) == (0, 0, len(text))
