@@ -165,8 +165,10 @@ def test_the_checks_of_the_extras_pass_where_everything_is(
 
 
 PATH = re.compile(r"`([\w./-]+\.(?:py|md|txt|toml|yml|json))`")
-EXAMPLES = ("FORMAT", "NAME", "ROOM")  # what a reader puts in
+# What a reader puts in, and a file that lies in no folder of ours.
+EXAMPLES = ("FORMAT", "NAME", "ROOM", "multiprocessing.py")
 FOLDERS = (
+    ".github",
     "shared",
     "langchain_structrag",
     "llama_index_structrag",

@@ -14,8 +14,7 @@ from structrag.chunks.units import Unit
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Chunk
-from structrag.text.arrays import FloatArray
-from structrag.text.vectors import unit_vectors
+from structrag.text.arrays import FloatArray, unit_vectors
 
 # Encoders of 256 tokens and more read such a text whole.
 WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500

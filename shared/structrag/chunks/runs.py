@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.text.arrays import FloatArray
-from structrag.text.vectors import similarity, unit_vectors
+from structrag.text.arrays import FloatArray, similarity, unit_vectors
 
 Run = tuple[int, int]  # first unit, behind the last
 

@@ -35,7 +35,7 @@ from structrag.cli.printing import (
 )
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 
 def compare(

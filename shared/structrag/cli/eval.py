@@ -48,7 +48,7 @@ from structrag.evaluation.labelled import (
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
 from structrag.show.evaluation import plot_evaluation
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 FEW = 50  # questions, below which a report says so
 

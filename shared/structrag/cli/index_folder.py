@@ -25,7 +25,7 @@ from structrag.reading.sections import parse
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 METHODS = ("evidence", "multiview")
 VERSION = 1

@@ -9,7 +9,7 @@ from structrag.cli.options import AsJson, File, Format, Isolated, Reader, one_do
 from structrag.cli.printing import print_items
 from structrag.reading.sections import parse
 from structrag.records import Document, Section
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 from structrag.text.tokens import count_tokens
 
 FIELDS = (

@@ -28,7 +28,7 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.show.explanation import plot_explanation
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 
 def split(

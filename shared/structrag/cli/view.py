@@ -23,7 +23,7 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.records import Document
 from structrag.show.view import gather, write_page
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 
 def view(

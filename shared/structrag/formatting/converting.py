@@ -22,7 +22,7 @@ from structrag.model_calls.flow import ask
 from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Ask, Failed, Flow, Progress
 from structrag.reading.escaping import assembled
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 COMPONENT = "hiqa.format/1"
 FORMATTING = "formatting"  # what `progress` is told

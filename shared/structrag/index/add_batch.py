@@ -23,7 +23,7 @@ from structrag.model_calls.usage import COUNTS, Usage, fallbacks_line
 from structrag.records import Block, Chunk, Document
 from structrag.text.arrays import Array
 from structrag.text.cutting import Cutter
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 from structrag.text.tokens import TokenCounter
 
 # documents of up to 1,000 characters, or so much text, that are prepared together: full batches,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import check_owner, unit_vectors
 from structrag.records import Chunk, Document
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 

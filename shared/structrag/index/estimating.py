@@ -23,7 +23,7 @@ from structrag.model_calls.requests import Ask, Choose, Failed, Request
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage
 from structrag.records import Document
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 # A summary of so many words is not shortened; of equal words it would be no summary.

@@ -59,7 +59,7 @@ from structrag.reading.formats import check_format
 from structrag.reading.limits import Limits
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 RUNNERS = ("process", "ray")
 BATCH_FILES = 32  # most files that a worker prepares together

@@ -15,7 +15,7 @@ from structrag.index.snapshot import Settings
 from structrag.ingestion.shared_model import ModelFacts
 from structrag.model_calls.calling import cause_of
 from structrag.reading.opening import shown
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -33,7 +33,7 @@ from structrag.reading.opening import check_images_to, check_reader, file_bytes,
 from structrag.reading.processes import read_apart
 from structrag.reading.sections import warn_if_flat
 from structrag.records import Document
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 MOST_NAMES = 5  # of files left out for one reason; the others are a number
 _OTHER_KIND = "in an unsupported format"

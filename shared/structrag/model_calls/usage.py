@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 from structrag.text.tokens import TokenCounter, count_tokens
 
 Answer = TypeVar("Answer", str, float)

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request
-from structrag.text.arrays import BoolArray, FloatArray
+from structrag.text.arrays import BoolArray, FloatArray, unit_vectors
 from structrag.text.terms import tokenizer_for
-from structrag.text.vectors import unit_vectors
 
 # what the margins of a model were read from; the last two: there is no model, or one that gives
 # neither

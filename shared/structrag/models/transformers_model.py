@@ -19,7 +19,7 @@ from structrag.models.transformers_margin import (
     exact_logits,
     tokens_of_prompt,
 )
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 from structrag.text.tokens import without_lone_surrogates
 
 CUT_MARK = "\n[...]\n"  # stands where the middle of a prompt was left out

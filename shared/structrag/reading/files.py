@@ -54,7 +54,7 @@ from structrag.reading.opening import (
 )
 from structrag.reading.outline import title_of_headings
 from structrag.records import Document, Layout
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -30,8 +30,7 @@ from structrag.retrieval.fusion import (
     union_size,
 )
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
-from structrag.text.arrays import Array, FloatArray
-from structrag.text.vectors import unit_vectors
+from structrag.text.arrays import Array, FloatArray, unit_vectors
 
 ROUTES = ("dense", "bm25", "tfidf")
 TOKENS = "tokens"  # the route of a token encoder

@@ -1,4 +1,4 @@
-"""Short names of arrays by what they hold."""
+"""Short names of arrays, and computations on arrays and vectors that several rooms need."""
 
 from __future__ import annotations
 
@@ -34,3 +34,23 @@ def text_bytes(text: str) -> NDArray[np.uint8]:
 def bytes_text(content: NDArray[Any]) -> str:
     """The text of `text_bytes`."""
     return content.tobytes().decode("utf-8", "surrogatepass")
+
+
+def unit_vectors(vectors: ArrayLike) -> FloatArray:
+    """Rows scaled to length 1; rows of zeros stay."""
+    matrix: FloatArray = np.asarray(vectors, dtype=np.float64)
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    scaled: FloatArray = np.divide(
+        matrix, norms, out=np.zeros_like(matrix), where=norms > 0
+    )
+    return scaled
+
+
+def similarity(sentences: ArrayLike, instructions: ArrayLike) -> FloatArray:
+    """Return the highest cosine of each sentence vector with an instruction vector: 0 for a zero
+    vector, and for m = 0. Shapes (n, d) and (m, d) give (n,)."""
+    left, right = unit_vectors(sentences), np.asarray(instructions, dtype=np.float64)
+    if not right.size:
+        return np.zeros(len(left))
+    best: FloatArray = (left @ unit_vectors(right).T).max(axis=1)
+    return best

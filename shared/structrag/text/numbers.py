@@ -1,4 +1,4 @@
-"""Whole numbers that a document writes."""
+"""Whole numbers that a document writes, and numbers with the nouns that they count."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ def whole_number(text: str | None, default: int, most: int = 999_999_999_999) ->
         return default
     number = int(text)
     return number if number <= most else default
+
+
+def pluralise(number: int, noun: str) -> str:
+    """A number and its noun, in the plural unless it is 1.
+
+    Example:
+        >>> pluralise(1, "document"), pluralise(2000, "document")
+        ('1 document', '2,000 documents')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

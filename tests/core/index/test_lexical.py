@@ -177,7 +177,7 @@ def check_equal(
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.integers(0, 150),

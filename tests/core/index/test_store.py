@@ -121,7 +121,7 @@ def blobs(store: Store) -> list[list[bytes]]:
     return [[bytes(blob) for blob in row.blobs] for row in rows.values()]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(
     steps=STEPS,
     lexical=st.sampled_from(["lucene", "okapi"]),

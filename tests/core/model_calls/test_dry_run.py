@@ -116,24 +116,3 @@ def test_what_the_cache_holds_is_answered_by_it() -> None:
     usage = run.stages[""]
     assert (usage.calls, usage.embedded, usage.scored) == (1, 0, 1)
     assert usage.cache_hits == 3  # the prompt, the vector and the score
-
-
-def test_stages_are_counted_apart_and_groups_anew_without_a_cache() -> None:
-    for cache, calls in ((None, 2), (Cache(":memory:"), 1)):
-        run = DryRun(
-            Runner(llm=ScriptedModel("x"), cache=cache),
-            stage_of=lambda request: (
-                request.component if isinstance(request, Ask) else ""
-            ),
-        )
-        for _ in range(2):
-            run.run(
-                call_settings(
-                    [Ask("one", "first"), Ask("two", "second"), Ask("one", "first")]
-                )
-            )
-            run.forget()
-        assert {stage: usage.calls for stage, usage in run.stages.items()} == {
-            "first": calls,
-            "second": calls,
-        }

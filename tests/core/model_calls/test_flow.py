@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from doubles import HashEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.errors import NoModel
 from structrag.model_calls.flow import (
     Done,
     adrive,
@@ -22,12 +20,9 @@ from structrag.model_calls.flow import (
     drive,
     gather,
     handle,
-    map_requests,
     memoised,
-    record_failures,
-    reuse_answers,
 )
-from structrag.model_calls.requests import Ask, Choose, Embed, Failed, Flow, Request
+from structrag.model_calls.requests import Ask, Choose, Embed, Flow, Request
 from structrag.model_calls.runner import Runner
 
 WORDS = st.sampled_from(["a", "b", "c", ""])
@@ -106,23 +101,6 @@ def test_intercepted_requests_are_answered_here_and_the_others_outside(
 
 
 @given(TURNS)
-def test_rewritten_requests_go_out_changed(turns: list[list[Request]]) -> None:
-    def change(request: Request) -> Request:
-        return replace(request, prompt="other") if isinstance(request, Ask) else request
-
-    ours, theirs = World(), World()
-    result = drive(map_requests(call_settings(turns), change), ours)
-    changed = [
-        [change(request) for request in requests] for requests in turns if requests
-    ]
-    expected = iter(drive(call_settings(changed), theirs))
-    assert plain(result) == [
-        plain(next(expected)) if requests else [] for requests in turns
-    ]
-    assert ours.turns == theirs.turns
-
-
-@given(TURNS)
 def test_remembered_answers_are_those_of_the_first_time(
     turns: list[list[Request]],
 ) -> None:
@@ -150,40 +128,6 @@ def test_remembered_answers_are_those_of_the_first_time(
                 assert answer == first.get(request, answer)
                 new.setdefault(request, answer)
         first = {**new, **first}
-
-
-@given(TURNS, st.sets(WORDS))
-def test_answers_that_are_there_are_not_asked_for(
-    turns: list[list[Request]], prompts: set[str]
-) -> None:
-    before: dict[Request, Any] = {
-        Ask(prompt): f"{prompt} of before" for prompt in prompts
-    }
-    answers, world = dict(before), World()
-    result = drive(reuse_answers(call_settings(turns), answers), world)
-    for requests, replies in zip(turns, result, strict=True):
-        for request, reply in zip(requests, replies, strict=True):
-            if request in before:
-                assert reply == before[request]
-    asked = [request for turn in world.turns for request in turn]
-    assert not before.keys() & {
-        request for request in asked if not isinstance(request, Embed)
-    }
-    for request in answers.keys() - before.keys():
-        assert isinstance(request, Choose) or request.use_cache
-
-
-def test_failed_calls_are_noted_and_nothing_else() -> None:
-    reasons = {"a": Failed(ValueError("no")), "b": Failed(NoModel("none"), asked=False)}
-    failures: list[Failed] = []
-    requests = [Ask("a"), Ask("b"), Ask("c")]
-    answers = drive(
-        record_failures(call_settings([requests]), failures),
-        lambda turn: [reasons.get(request.prompt, "yes") for request in turn],
-    )
-    assert answers == [[reasons["a"], reasons["b"], "yes"]] and failures == [
-        reasons["a"]
-    ]
 
 
 @given(st.lists(TURNS, max_size=4))

@@ -318,40 +318,6 @@ def test_a_splitter_has_the_same_margins_for_fewer_tokens(
     assert read[0] < 0.75 * read[1]
 
 
-def test_prompts_at_the_limit_are_read_and_longer_ones_are_not(
-    models: Any, tokenizer: Any
-) -> None:
-    weigher = TransformersMargin(
-        models("gpt2"), tokenizer, max_prompt_tokens=30, batch_size=3
-    )
-    prompts = ["cats " * n for n in (31, 30, 20, 40, 29, 0)]
-    plain = TransformersMargin(
-        models("gpt2"), tokenizer, max_prompt_tokens=30, reuse_prefix=False
-    )
-    found, expected = (
-        weigher.choose_many(prompts, ("1", "2")),
-        plain.choose_many(prompts, ("1", "2")),
-    )
-    assert [margin is None for margin in found] == [
-        True,
-        False,
-        False,
-        True,
-        False,
-        True,
-    ]
-    assert [m for m in found if m is not None] == pytest.approx(
-        [m for m in expected if m is not None], abs=1e-4
-    )
-    full = TransformersMargin(models("gpt2"), tokenizer)
-    assert (
-        full.choose_many(
-            ["dogs " * 512, "dogs " * 510 + "eat", "dogs " * 513], ("1", "2")
-        )[2]
-        is None
-    )
-
-
 def test_threads_get_what_one_gets(models: Any, tokenizer: Any) -> None:
     plain = TransformersMargin(models("llama"), tokenizer, reuse_prefix=False)
     shared = TransformersMargin(models("llama"), tokenizer, batch_size=3)

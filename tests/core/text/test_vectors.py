@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structrag.text.vectors import central, similarity, unit_vectors
+from structrag.text.arrays import similarity, unit_vectors
+from structrag.text.extractive import central
 
 matrices = arrays(
     np.float64,

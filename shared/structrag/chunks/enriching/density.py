@@ -18,10 +18,10 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.model_calls.requests import Ask, Embed, Failed, Flow
 from structrag.models.margins import parse_rating
 from structrag.records import Chunk
+from structrag.text.arrays import unit_vectors
 from structrag.text.names import EntityFinder, contains, fold, occurrences
 from structrag.text.sentences import sentence_spans
 from structrag.text.tokens import TokenCounter, count_tokens
-from structrag.text.vectors import unit_vectors
 
 FloatArray = NDArray[np.float64]
 

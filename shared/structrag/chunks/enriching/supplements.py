@@ -26,10 +26,9 @@ from structrag.model_calls.answer_parsing.lists import parse_keywords
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Embed, Failed, Flow
 from structrag.records import Chunk, Document
-from structrag.text.arrays import FloatArray
+from structrag.text.arrays import FloatArray, unit_vectors
 from structrag.text.names import contains
 from structrag.text.tokens import TokenCounter
-from structrag.text.vectors import unit_vectors
 
 MAX_NAMES = 3  # entities taken from one answer
 MAX_WORDS = 5  # of an entity

@@ -17,8 +17,8 @@ from structrag.errors import InvalidParameter
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Document
 from structrag.text.arrays import FloatArray
+from structrag.text.extractive import central
 from structrag.text.heading_path import SEPARATOR
-from structrag.text.vectors import central
 
 Rows = tuple[tuple[float, ...], ...]
 

@@ -50,11 +50,10 @@ from structrag.model_calls.requests import Flow
 from structrag.reading.outline import Outline
 from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
-from structrag.text.arrays import FloatArray
+from structrag.text.arrays import FloatArray, similarity
 from structrag.text.cutting import Piece
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens
-from structrag.text.vectors import similarity
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

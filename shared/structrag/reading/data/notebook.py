@@ -11,8 +11,7 @@ from structrag.reading.data.placed import placed_draft
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import escaped_lines, fenced, heading_line
 from structrag.reading.office.package import refuse
-from structrag.text.numbers import whole_number
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise, whole_number
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

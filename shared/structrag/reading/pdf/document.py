@@ -30,7 +30,7 @@ from structrag.reading.pdf.reader import (
     title_of_pdf,
 )
 from structrag.records import Document
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 
 def pdf_document(

@@ -41,7 +41,7 @@ from structrag.reading.pdf.rows import (
     with_run_in_titles,
 )
 from structrag.reading.pdf.running_heads import find_page_marks, find_running_heads
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 _SHOWN = 5  # examples in a note
 _SAME_COLUMN = (

@@ -27,7 +27,7 @@ from structrag.reading.pdf.pictures import (
 from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
 from structrag.reading.pdf.reading_order import reading_order
 from structrag.reading.pdf.shapes import read_shapes
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 Source = str | os.PathLike[str] | bytes
 _PDFIUM = Lock()  # PDFium may be called by one thread at a time

@@ -46,7 +46,7 @@ from structrag.retrieval.d3.paragraphs import (
     ParagraphSplitter,
     PartSplitter,
 )
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 

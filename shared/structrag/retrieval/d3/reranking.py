@@ -18,10 +18,10 @@ from structrag.records import Chunk
 from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.retrieval.packing import reader_text
+from structrag.text.arrays import unit_vectors
 from structrag.text.sentences import LANGUAGES, safe_cuts, sentence_spans, word_starts
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
-from structrag.text.vectors import unit_vectors
 
 SHARE = 0.5  # of the best score that a paragraph must reach, where the cut is relative
 FLOOR = 0.05  # and the lowest probability that counts

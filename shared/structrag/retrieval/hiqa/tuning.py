@@ -16,7 +16,7 @@ from structrag.model_calls.requests import Flow
 from structrag.records import Chunk
 from structrag.retrieval.hiqa.scores import Candidates, alpha_for, normalised
 from structrag.text.arrays import FloatArray
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 Relevant = str | tuple[str, int, int]  # a document's id, or a span of one in characters
 

@@ -6,7 +6,7 @@ import pytest
 from doubles import REFUSAL
 from fixture_cases import examples
 
-from structrag.model_calls.answer_parsing.titles import parse_names, usable_names
+from structrag.retrieval.d3.routing import parse_names, usable_names
 
 PATHS = [
     ("D",),

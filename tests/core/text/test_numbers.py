@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from structrag.text.plurals import pluralise
+from structrag.text.numbers import pluralise
 
 
 def test_one_thing_alone_is_singular() -> None:
