@@ -66,6 +66,7 @@ def spans_at_budget(
     `sizes` beyond the text's own (a context shown in front) are spent first. Without it the cut is
     proportional in characters.
     """
+
     def text(span: Span) -> str:
         doc_id, start, end = span
         return measure.text(doc_id)[start:end]
