@@ -270,8 +270,8 @@ def _fit_together(text: str, part: AnswerPart, other: AnswerPart) -> bool:
 
 
 def _introduced(lead: AnswerPart, rest: AnswerPart) -> list[AnswerPart]:
-    """A lead-in with what it introduces. Of what is too long the sentence before comes with the
-    beginning."""
+    """A lead-in with what it introduces. If both are too long, the last sentence of the lead-in
+    goes with the beginning."""
     both = lead + rest
     if both.tokens <= both.limit:
         return [both]
