@@ -21,7 +21,7 @@ from structrag.integrations.offsets import slice_metadata
 from structrag.integrations.retrievers import check_limits, in_host_words
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
-from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
+from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -159,11 +159,11 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         return await run_in_executor(None, self.compress_documents, documents, query)
 
 
-def _place(document: Document) -> Place | None:
+def _place(document: Document) -> StoredSlice | None:
     """Where the index that gave a document holds it."""
     keys = INDEX_KEY, "doc_id", "start_index", "end_index"
     values: list[Any] = [document.metadata.get(key) for key in keys]
-    return None if None in values else Place(*values)
+    return None if None in values else StoredSlice(*values)
 
 
 def _shortened(document: Document, piece: Slice) -> Document:

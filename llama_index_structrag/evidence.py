@@ -29,7 +29,7 @@ from structrag.integrations.retrievers import (
     with_one_embedder,
 )
 from structrag.records import Document, Hit
-from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
+from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -176,11 +176,11 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
 
 
-def _place(node: Any) -> Place | None:
+def _place(node: Any) -> StoredSlice | None:
     """Where the index that gave a node holds it."""
     handle = node.metadata.get(INDEX_KEY)
     values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
-    return None if None in values else Place(*values)
+    return None if None in values else StoredSlice(*values)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:

@@ -169,7 +169,7 @@ class IndexLimit:
 
     Attributes:
         text: The document's text.
-        start: Where the run begins; the piece that starts there has the first of the `contexts`,
+        start: The start of the run; the piece that starts there has the first of the `contexts`,
             later pieces the second.
         limit: Most tokens of context, repeated table header and text together.
         counted: Tokens of the index texts of pieces that were looked at, but those with a header,

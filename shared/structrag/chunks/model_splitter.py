@@ -44,10 +44,10 @@ class ReadingSplitter:
     """A splitter that calls models. Subclasses define `explain_flow`.
 
     Models: `embedder` is anything that `as_embedder` accepts, `llm` anything that
-    `as_language_model` accepts; None: no model. A `Runner` passed as `runner` brings its own
+    `as_language_model` accepts; None: no model. A `Runner` passed as `runner` has its own
     models, cache, limits and counts, and the other two are ignored. Without an embedder, the
-    vectors are LSA of each document's own sentences. A splitter's `boundary_embedder` replaces the
-    embedder for deciding where to cut.
+    vectors are LSA of each document's own sentences. A splitter's `boundary_embedder` replaces
+    the embedder for deciding where to cut.
     """
 
     __slots__ = ()
@@ -202,7 +202,8 @@ def with_own_vectors(flow: Flow[T], unfitted: Any = None) -> Flow[T]:
 
     Vectors are those of `unfitted`, an embedder with `fit` (None: LSA). It is fitted on all texts
     of each request that is not a query. Queries are placed among the texts of the last one. A text
-    without a known word gets zeros. Requests that bring a model, and other requests, are passed on.
+    without a known word gets zeros. Requests with a model of their own, and other requests, are
+    passed on.
     """
     unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
     embedder = unfitted

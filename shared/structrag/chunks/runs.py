@@ -60,8 +60,8 @@ def join_small(
     """Join runs below `least` with a neighbour where both fit `most`.
 
     The smallest is joined first (the first on ties). `closeness(left, right)` says how well two
-    neighbours go together. Of a run's two neighbours the closer one is taken, the previous on ties.
-    A run that no neighbour can take stays. No cut is added, and applying it again changes nothing.
+    neighbours go together. The closer of a run's two neighbours is taken, the previous on ties. A
+    run that no neighbour can take stays. No cut is added, and applying it again changes nothing.
     O(k log k) for k runs.
     """
     total = _totals(sizes)
@@ -139,7 +139,7 @@ def split_once(
     """Split a run of several units where neighbours go together least.
 
     `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least
-    `least` tokens are taken, closest to the middle on ties. Where there is none, it is the place
+    `least` tokens are taken, closest to the middle on ties. If there is none, it is the place
     closest to the middle.
     """
     first, last = run

@@ -39,9 +39,8 @@ def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
 def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) -> bool:
     """Return True if any alias occurs in the text as a contiguous token sequence.
 
-    An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is
-    looked for as a substring after white space is removed on both sides. An alias without tokens
-    never occurs.
+    An alias in a script without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is looked for as a
+    substring after white space is removed on both sides. An alias without tokens never occurs.
 
     Example:
         >>> has_answer(["nineteen hours"], "It lasts nineteen hours.")
@@ -70,9 +69,9 @@ def hits_at_k(
 ) -> float | None:
     """Return 1 if one of the first k texts contains the answer, else 0.
 
-    It holds it if it `has_answer` for any alias, so pass every alias. Each chunk is searched by
-    itself, never across a border. None when no alias has a token. Short aliases also match inside
-    numbers ("3" in "3.50").
+    A text contains it if it `has_answer` for any alias, so pass every alias. Each chunk is searched
+    by itself, never across a border. None when no alias has a token. Short aliases also match
+    inside numbers ("3" in "3.50").
 
     Example:
         >>> hits_at_k(["19 h", "19 hours"], ["The Nova.", "It lasts 19 hours."], k=1)

@@ -66,18 +66,27 @@ def spans_at_budget(
     `sizes` beyond the text's own (a context shown in front) are spent first. Without it the cut is
     proportional in characters.
     """
-    lengths = _kept_lengths(
-        [end - start for _, start, end in ranking],
-        lambda i: measure.text(ranking[i][0])[slice(*ranking[i][1:])],
-        budget,
-        sizes,
-        cut,
-        token_spans,
-    )
-    return [
-        (doc_id, start, start + length)
-        for (doc_id, start, _), length in zip(ranking, lengths, strict=False)
-    ]
+
+    def text(span: Span) -> str:
+        doc_id, start, end = span
+        return measure.text(doc_id)[start:end]
+
+    if callable(sizes):
+        sizes = [sizes(text(span)) for span in ranking]
+    elif len(sizes) != len(ranking):
+        raise InvalidParameter(
+            f"sizes must have one entry per ranked chunk, here {len(ranking)}; got {len(sizes)}."
+        )
+    spans = []
+    taken = tokens_taken(sizes, budget, cut=cut)
+    for span, size, left in zip(ranking, sizes, taken, strict=False):
+        doc_id, start, end = span
+        if left < size and token_spans is None:
+            end = start + (end - start) * left // size
+        elif left < size and token_spans is not None:
+            end = start + _characters_of(left, size, token_spans(text(span)))
+        spans.append((doc_id, start, end))
+    return spans
 
 
 def recall_at_budget(
@@ -107,32 +116,6 @@ def recall_at_budget(
         ranking, budget, measure, sizes=sizes, cut=cut, token_spans=token_spans
     )
     return span_recall(gold, spans, measure, mode=mode)
-
-
-def _kept_lengths(
-    lengths: Sequence[int],
-    text_of: Callable[[int], str],
-    budget: int,
-    sizes: Sizes,
-    cut: str,
-    token_spans: TokenSpans | None,
-) -> list[int]:
-    """Return the characters that remain of each chunk that fits."""
-    if callable(sizes):
-        sizes = [sizes(text_of(i)) for i in range(len(lengths))]
-    elif len(sizes) != len(lengths):
-        raise InvalidParameter(
-            f"sizes must have one entry per ranked chunk, here {len(lengths)}; got {len(sizes)}."
-        )
-    kept = []
-    for i, taken in enumerate(tokens_taken(sizes, budget, cut=cut)):
-        length, size = lengths[i], sizes[i]
-        if taken < size and token_spans is None:
-            length = length * taken // size
-        elif taken < size and token_spans is not None:
-            length = _characters_of(taken, size, token_spans(text_of(i)))
-        kept.append(length)
-    return kept
 
 
 def _characters_of(taken: int, size: int, tokens: Sequence[tuple[int, int]]) -> int:

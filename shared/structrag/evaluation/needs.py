@@ -19,8 +19,8 @@ _SUMMARY = "A summary."
 def split_counted(
     splitter: Any, document: Document, runner: Runner
 ) -> tuple[list[Chunk], int]:
-    """The chunks of a document, and how many texts were embedded. Where the runner has no embedder,
-    those are embedded by LSA."""
+    """The chunks of a document, and how many texts were embedded. Without an embedder of the
+    runner, they are embedded by LSA."""
     if not isinstance(splitter, ReadingSplitter):
         return list(splitter.split(document)), 0
     embedded = 0

@@ -45,11 +45,11 @@ def read_questions(
     - `docs`: documents. One chunk of each is asked for. Beside quotes or answers they say where to
       look for these.
 
-    A single value may stand for a list, and `quote`, `answer`, `doc`, `span` for the plurals.
-    Documents are named by id, or by the end of it (`guide.md`, `docs/guide.md`) where that is one
-    document's alone. A `.jsonl` file has an object a line, a `.json` file a list of them (or
-    `{"questions": [...]}`), a `.csv` or `.tsv` file a row each under these names, with `doc`,
-    `start`, `end` for a span; between the cells stand commas, semicolons or tabs.
+    A single value may replace a list, and `quote`, `answer`, `doc`, `span` the plurals. Documents
+    are named by id, or by the end of it (`guide.md`, `docs/guide.md`) where that is one document's
+    alone. A `.jsonl` file has an object a line, a `.json` file a list of them (or `{"questions":
+    [...]}`), a `.csv` or `.tsv` file a row each under these names, with `doc`, `start`, `end` for a
+    span; cells are separated by commas, semicolons or tabs.
 
     Raises:
         InvalidParameter: the file cannot be read, or has no question; or a question of it is not

@@ -59,7 +59,7 @@ class Reference:
 def references(outlines: Sequence[Outline]) -> list[Reference]:
     """The sentences that point to exactly one other section.
 
-    They have 6 to 60 words and stand in paragraphs, lists and quotes.
+    They have 6 to 60 words and are in paragraphs, lists and quotes.
 
     A link may lead to another of the documents, by a path from its own folder. Links of HTML are
     not in its text and so not seen. Numbers ("section 3.2", "§4", "Appendix B") are those that

@@ -34,7 +34,7 @@ class GivenChunks:
 
     Attributes:
         chunks: Document id -> its chunks, in reading order.
-        name: What an index knows it by, so that it does not read all chunks to know them again.
+        name: Its name for an index, which then need not read all chunks to recognise them.
     """
 
     chunks: Mapping[str, Sequence[Chunk]]
@@ -102,7 +102,7 @@ def search_all(
     A ranking has at least k chunks, and enough to fill `budget` tokens, where there are so many.
 
     Args:
-        chunks: What is indexed. A document may have none.
+        chunks: The chunks to index. A document may have none.
         embedder: What `as_embedder` takes. None: LSA.
         views: Which views of the chunks are searched.
         progress: Called as (what, done, total) while documents are indexed, then as ("questions",

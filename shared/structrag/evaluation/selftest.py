@@ -93,8 +93,8 @@ def make_selftest(
 
     A heading is asked when no other heading has the same words, it has a word of three letters, and
     the text below it, up to the next heading, counts 20 to `budget` tokens. A section is asked for
-    by the first reference to it only. Of more than `most` questions of a kind, `most` are drawn,
-    the same each time.
+    by the first reference to it only. If there are more than `most` questions of a kind, `most` are
+    drawn, the same each time.
     """
     outlines = [parse(document) for document in documents]
     texts = {document.id: document.text for document in documents}
@@ -249,8 +249,8 @@ def withheld_spans(
 ) -> dict[str, list[tuple[int, int]]]:
     """Return, by document, the ranges of characters that are not indexed.
 
-    They are sorted, and none overlap. They are front matter, heading lines, lines that hold nothing
-    but the words of a heading of any of the documents (tables of contents), definitions of Markdown
+    They are sorted, and none overlap. They are front matter, heading lines, lines with nothing but
+    the words of a heading of any of the documents (tables of contents), definitions of Markdown
     links, and `sentences`.
     """
     keys: set[str] = set()

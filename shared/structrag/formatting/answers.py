@@ -82,10 +82,9 @@ def if_lossless(before: str, after: str, source: Sequence[str]) -> str:
 def bare(answer: str, core: str) -> str:
     """The Markdown in an answer, without what the model put around it.
 
-    What stands before the mark of the beginning and behind that of the end goes, unless words of
-    the core would go with it; all marks go, however misspelt. So does a fence (with a line of
-    introduction) around all of it, except where the core has one itself, and where words would be
-    lost.
+    Text before the mark of the beginning and after that of the end is removed unless words of the
+    core would be lost; all marks are removed, however misspelt. So is a fence (with a line of
+    introduction) around all of it, except if the core has one itself, and if words would be lost.
     """
     answer = _core_part(answer, core).strip()
     whole = _FENCED.fullmatch(answer)
@@ -172,9 +171,9 @@ def _numbering_fault(source: Sequence[str], answer: str) -> str:
 def restored(core: str, answer: str) -> tuple[str, list[str]]:
     """Put words that the answer lacks back, and list the passages.
 
-    A passage goes behind the word that it follows in the core. Where that word is in a heading or
-    a table, the passage goes behind the block, as a paragraph. Words that the answer has elsewhere
-    are not put back.
+    A passage goes behind the word that it follows in the core. If that word is in a heading or a
+    table, the passage goes after the block, as a paragraph. Words that the answer has elsewhere are
+    not put back.
     """
     source_words, answer_words = words_of(core), words_of(answer)
     lost = missing(

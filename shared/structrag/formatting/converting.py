@@ -213,8 +213,8 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 def without_padding(answer: str, before: str, core: str, after: str) -> str:
     """The answer without padding that the model converted too.
 
-    Words go that stand at the answer's ends exactly as in the padding, next to the core's first
-    or last words, and only where no word of the core goes with them.
+    Words at the answer's ends are removed if they are exactly those of the padding, next to the
+    core's first or last words, and if no word of the core is lost.
     """
     words = forms(core)
     answer = if_lossless(answer, _without_head(answer, forms(before), words), words)

@@ -378,8 +378,8 @@ _TEXTS = ("paragraph", "list", "quote", "image", "other")
 def markdown_of_markup(document: Document) -> Draft:
     """Markdown of reStructuredText, AsciiDoc, LaTeX, code and their like.
 
-    Headings keep their levels, at most six. Code, tables and mathematics stand in fences as they
-    were written, source code with the lines of its definitions; other blocks are text.
+    Headings keep their levels, at most six. Code, tables and mathematics are fenced as they were
+    written, source code with the lines of its definitions; other blocks are text.
     """
     text = document.text
     is_code = document.format in SUFFIXES

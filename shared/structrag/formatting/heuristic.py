@@ -48,8 +48,8 @@ def markdown_of_text(text: str) -> Draft:
     - Headings are those of `plain_headings`, cut off the text that runs on behind them. They are
       written with as many `#` as their level, at most six.
     - Running heads, page breaks and hyphens at line ends are mended by `cleaned_text`.
-    - Pipe tables pass. Drawn and aligned tables become pipe tables where cells and header are
-      certain, else they are fenced as they stand.
+    - Pipe tables pass. Drawn and aligned tables become pipe tables if cells and header are certain,
+    else they are fenced unchanged.
     - Indented code is fenced.
     - What would be a heading, a fence, HTML or front matter by accident is escaped.
 
@@ -77,8 +77,8 @@ def sound_headings(text: str) -> list[Heading]:
 def markdown_of_span(
     text: str, headings: Sequence[Heading], start: int, end: int
 ) -> tuple[str, list[str]]:
-    """`text[start:end]` as Markdown, and what was uncertain. Of the headings those are used that
-    lie inside. The notes have no full stops."""
+    """`text[start:end]` as Markdown, and what was uncertain. Only the headings inside are used. The
+    notes have no full stops."""
     parts: list[str] = []
     unsure: list[str] = []
     position = start

@@ -106,8 +106,8 @@ def message(
 ) -> str:
     """The prompt for one window.
 
-    It holds the instruction, what is shown of the text before and of its Markdown, and the window
-    with its core marked. With `repeat` the instruction stands at the end again.
+    It consists of the instruction, the end of the text before and of its Markdown, and the window
+    with its core marked. With `repeat` the instruction is repeated at the end.
     """
     head = f"{instruction}\n\n{_ORDER}"
     parts = [head]

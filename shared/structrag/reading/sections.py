@@ -89,7 +89,6 @@ def headings_of_markdown(text: str) -> list[Heading]:
     """The headings of a Markdown text as written, front matter left out. Where there are none, bold
     lines that stand alone may be (`bold_headings`)."""
     from structrag.reading.markdown import front_matter, markdown_headings
-    from structrag.reading.sections import bold_headings
 
     start = front_matter(text).end
     return markdown_headings(text, start) or bold_headings(text, start)

@@ -87,8 +87,8 @@ def union_size(k: float) -> int:
 def alternating(k: float, query: str) -> int:
     """A whole number for `k`, the same for equal queries.
 
-    It is one of the two around a fraction. Of many queries the mean is `k`: 1.5 gives 1 for half of
-    them and 2 for the other half (MC-indexing, appendix E). At least 1.
+    It is one of the two around a fraction. The mean over many queries is `k`: 1.5 gives 1 for half
+        of them and 2 for the other half (MC-indexing, appendix E). At least 1.
 
     Example:
         >>> alternating(3, "Which pump leaks?")

@@ -206,7 +206,7 @@ class MultiViewRetriever(Retriever):
         return await self.index.arun(flow)
 
     def _most(self, k: float, pool: int = POOL) -> int:
-        """How many chunks a route brings."""
+        """Return how many chunks a route is asked for."""
         return max(self.pool or pool, int(k) + 1)
 
     def _fused(self, routes: ByRoute) -> _Fused:
@@ -234,7 +234,7 @@ class MultiViewRetriever(Retriever):
         return len(self.views) * float(reciprocal_ranks(1)[0])
 
     def _union_size(self, k: float, query: str) -> int:
-        """How many of each view are joined with "union"."""
+        """Return how many of each view "union" joins."""
         return union_size(k) if len(self.views) > 1 else alternating(k, query)
 
     def _chosen(self, fused: _Fused, k: float, size: int) -> list[tuple[int, float]]:

@@ -14,7 +14,7 @@ _BY_LINE = ("table", "code")  # kinds of chunks whose sentences are their lines
 
 
 def reader_text(chunk: Chunk) -> str:
-    """What a reader needs of a chunk: heading path, newline, whole text."""
+    """Return the text that a reader needs of a chunk: heading path, newline, whole text."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
@@ -30,14 +30,14 @@ def pack(
 
     One that does not fit is left out, and later ones may still fit. Only the first may be cut,
     where it alone is too long: at the end of a sentence (of a line in tables and code), so that its
-    `text` stays an exact slice of the document; its id and end follow, and `extras["cut"]` is true.
-    Where not even its first sentence fits, it is left out too. Scores and ranks stay.
+        `text` stays an exact slice of the document; its id and end follow, and `extras["cut"]` is
+        true. If not even its first sentence fits, it is left out too. Scores and ranks stay.
 
     Args:
         max_tokens: Tokens of `counter` for the texts of all chunks; whatever is put between them is
             the caller's to count.
-        text_of: What is shown of a chunk; default `reader_text`.
-        language: Of the sentences, an English name such as "german".
+        text_of: The text that is shown of a chunk; default `reader_text`.
+        language: The language of the sentences, an English name such as "german".
 
     Raises:
         InvalidParameter: `max_tokens` is below 0.

@@ -33,11 +33,11 @@ def plot_explanation(
 
     With a `path` it is also written to that PNG, SVG or PDF file, by the path's suffix.
 
-    Sentences stand side by side in reading order. The line is the splitter's number for each:
+    Sentences are side by side in reading order. The line is the splitter's number for each:
     similarity to the pseudo-instruction (PIC), or the margin between it and the sentence before
     (IDMS); the dashed line is what it was compared with. Each chunk is a band, shaded when its
-    sentences are at or above the threshold (PIC) or alternately (IDMS); section titles stand where
-    sections begin. Sections that are too short to compare have no line.
+    sentences are at or above the threshold (PIC) or alternately (IDMS); section titles are at the
+    start of sections. Sections that are too short to compare have no line.
 
     Raises:
         MissingExtra: matplotlib is not installed.

@@ -149,14 +149,6 @@ def test_a_heading_is_never_alone(text: str, limit: int) -> None:
             assert count_tokens(text[first:last]) > limit
 
 
-def test_section_chunks_of_the_worked_example() -> None:
-    text = "Intro.\n\n# A\n\nBody A.\n\n### A.x\n\nDeep.\n\n# B\n"
-    chunks = split(text)
-    assert [(chunk.start, chunk.end) for chunk in chunks] == [(0, 8), (8, 22), (22, 42)]
-    assert [chunk.path for chunk in chunks] == [(), ("A",), ("A", "A.x")]
-    assert [chunk.context for chunk in chunks] == ["", "", "A"]
-
-
 @pytest.mark.parametrize(
     "heading", ["", "# The table\n\n", "# The table\n\nText before it.\n\n"]
 )
@@ -306,34 +298,6 @@ def test_overlap_is_at_most_half_of_the_limit() -> None:
 
 
 @examples
-def test_flat_text_has_the_lower_of_two_limits(
-    limits: tuple[int | None, int | None], flat: int, within: int
-) -> None:
-    most, flat_most = limits
-    settings = {"max_tokens": most, "flat_max_tokens": flat_most, "context": False}
-    for text, longest in (
-        ("One two three four five six seven eight nine", flat),
-        ("# One\n\nthree four five six seven eight nine", within),
-    ):
-        chunks = split(text, counter=count_words, **settings)
-        assert max(chunk.n_tokens for chunk in chunks) <= longest
-        assert (len(chunks) == 1) is (longest == 9)
-
-
-@examples
-def test_settings_at_their_edges_are_taken(settings: dict[str, Any]) -> None:
-    splitter = ContentAwareSplitter(**settings)
-    assert {name: getattr(splitter, name) for name in settings} == settings
-
-
-def test_overlap_above_half_of_the_limit_is_refused() -> None:
-    with pytest.raises(
-        InvalidParameter, match=r"at most half of max_tokens \(50\); got 26"
-    ):
-        ContentAwareSplitter(overlap=26, max_tokens=50)
-
-
-@examples
 def test_sections_below_six_words_join_their_neighbours(
     words: list[int], most: int | None, joined: list[int]
 ) -> None:
@@ -372,42 +336,12 @@ def test_as_many_sentences_are_repeated_as_the_overlap_holds(
     assert found[0] == repeated
 
 
-def test_the_whole_piece_before_is_never_repeated() -> None:
-    text = "One two three. Four five six. Seven eight nine."
-    assert overlap_of(text, 3, 6) == ["", ""]
-
-
-@examples
-def test_a_sentence_of_more_than_40_characters_a_token_is_not_repeated(
-    length: int, is_repeated: bool
-) -> None:
-    long = "x" * length + ". "
-    text = f"One two three. {long}Four five six seven."
-    (repeated,) = overlap_of(text, 1, 5)
-    assert repeated == (long if is_repeated else "")
-
-
 @examples
 def test_sentences_are_repeated_of_prose_only(
     before: str, most: int, repeated: str
 ) -> None:
     text = f"# H\n\n{before}Three four five six seven eight nine ten.\n"
     assert overlap_of(text, 3, most) == [repeated]
-
-
-def test_sentences_of_several_blocks_are_repeated_up_to_the_code_before_them() -> None:
-    code = "```\nRun it. Stop it.\n```\n\n"
-    # The end of the code and "A b." are one sentence, which begins in the code.
-    text = (
-        f"{code}A b.\n\nC d.\n\nE f.\n\n"
-        "One two three four five six seven eight nine ten more words.\n"
-    )
-    assert overlap_of(text, 9, 22) == ["C d.\n\nE f.\n\n"]
-
-
-def test_sentences_are_repeated_in_front_of_a_table() -> None:
-    text = "One two is. Three is.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
-    assert overlap_of(text, 3, 14) == ["Three is.\n\n"]
 
 
 def test_later_parts_of_a_table_have_its_header_and_no_overlap() -> None:

@@ -4,15 +4,9 @@ below it."""
 from __future__ import annotations
 
 import pytest
-from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.divisions import (
-    divide,
-    excluded_sections,
-)
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.reading.sections import parse
 from structrag.records import Document
 
 RST = ".. contents::\n   :local:\n   :depth: 2"
@@ -74,30 +68,3 @@ def test_an_excluded_title_takes_what_is_below_it_and_nothing_beside_it() -> Non
     splitter = ContentAwareSplitter(exclude_titles=["notes"])
     chunks = splitter.split(Document(text, format="markdown"))
     assert [chunk.path for chunk in chunks] == [("A",), ("Z",)]
-
-
-def divided(text: str, exclude: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
-    """The text of each division, the title whose body it has and the one it starts with. "" is what
-    stands before the first heading, also where that is nothing."""
-    outline = parse(Document(text, format="markdown"))
-    return [
-        (text[each.start : each.end], each.section.title, each.first.title)
-        for each in divide(outline, exclude)
-    ]
-
-
-@examples
-def test_headings_beside_nothing_and_beside_what_is_excluded(
-    text: str, exclude: tuple[str, ...], divisions: list[tuple[str, str, str]]
-) -> None:
-    assert divided(text, exclude) == divisions
-
-
-@examples
-def test_titles_are_compared_without_case_and_white_space(
-    titles: tuple[str, ...], excluded: set[int]
-) -> None:
-    text = "# A\n\na\n\n# Notes  and more\n\nb\n\n## Deep\n\nc\n\n# Z\n\nz\n"
-    assert (
-        excluded_sections(parse(Document(text, format="markdown")), titles) == excluded
-    )

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import BAD
@@ -17,14 +16,12 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
-from structrag.text.cutting import Piece
 
 Split = Callable[[Document], list[Chunk]]
 
@@ -134,42 +131,3 @@ def test_a_body_is_moved_into_the_chunk() -> None:
     assert Chunk("x", "d", "s", 3, 5, "ab").body_start == 3
     assert Chunk("x", "d", "s", 3, 5, "ab", body_start=9).body_start == 5
     assert Chunk("x", "d", "s", 3, 5, "ab", body_start=4).body == "b"
-
-
-@examples
-def test_a_heading_path_takes_a_quarter_of_the_limit(
-    limit: int | None, words: int, is_whole: bool
-) -> None:
-    title = " ".join("word" for _ in range(words))
-    maker = ChunkMaker(
-        Document(""), lambda text: len(text.split()), limit, with_context=True
-    )
-    assert (maker.context((title,), own=True).text == title) is is_whole
-
-
-@examples
-def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
-    limit: int, is_oversize: bool
-) -> None:
-    document = read_text("one two three four", format="text")
-    maker = ChunkMaker(
-        document, lambda text: len(text.split()), limit, with_context=False
-    )
-    section = parse(document).sections[0]
-    chunk = maker.chunk(
-        section, Piece(0, len(document.text)), maker.context((), own=True)
-    )
-    assert (
-        chunk.extras["index_tokens"] == 4
-        and ("oversize" in chunk.extras) is is_oversize
-    )
-
-
-@examples
-def test_a_counter_of_characters_allows_222(
-    limit: int | None, length: int, is_whole: bool
-) -> None:
-    title = ("word " * 60)[:length]
-    title = title.replace(" ", "x", 1) if title.endswith(" ") else title
-    maker = ChunkMaker(Document(""), len, limit, with_context=True)
-    assert (maker.context((title,), own=True).text == title) is is_whole

@@ -14,7 +14,6 @@ from doubles import HashEmbedder, ScriptedModel
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.model_splitter import (
     ReadingSplitter,
-    groups_of,
 )
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
@@ -32,17 +31,6 @@ DOCUMENTS = [
     for d in range(3)
 ]
 SPLITTER = PICSplitter(max_tokens=60, min_tokens=10)
-
-
-@pytest.mark.parametrize(
-    ("length", "size"),
-    [(0, 256), (999, 256), (1000, 128), (254_999, 2), (255_000, 1), (10**9, 1)],
-)
-def test_a_group_has_256_items_or_as_many_thousands_of_characters(
-    length: int, size: int
-) -> None:
-    groups = groups_of(range(2 * size + 1), lambda _: length)
-    assert [len(group) for group in groups] == [size, size, 1]
 
 
 def test_a_splitter_must_say_how_it_splits() -> None:
@@ -215,13 +203,3 @@ def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None
 def test_static_vectors_are_distilled_by_model2vec() -> None:
     with pytest.raises(InvalidParameter, match=r"model2vec\.distill\.distill"):
         splitter("idms", boundary_embedder="static")
-
-
-def test_groups_are_bounded_and_lazy() -> None:
-    assert [len(group) for group in groups_of(range(600), lambda _: 10)] == [
-        256,
-        256,
-        88,
-    ]
-    assert [len(group) for group in groups_of(range(5), lambda _: 200_000)] == [2, 2, 1]
-    assert list(groups_of([], lambda _: 1)) == []

@@ -19,7 +19,6 @@ from structrag.chunks.runs import (
     labels,
     runs_of,
     split_large,
-    split_once,
     threshold_of,
     weighted_mean,
 )
@@ -90,59 +89,9 @@ def test_limits_that_cannot_be_kept_are_refused(least: int, most: int) -> None:
 
 
 @examples
-def test_limits_at_their_edges_are_taken(least: int, most: int | None) -> None:
-    limits = SizeLimits(least, most)
-    assert (limits.least, limits.most) == (least, most)
-
-
-@examples
 def test_small_runs_are_joined_smallest_first(
     sizes: list[int], least: int, most: int | None, joined: list[Run]
 ) -> None:
     runs = [(i, i + 1) for i in range(len(sizes))]
     limits = SizeLimits(least, most)
     assert join_small(runs, sizes, limits, lambda left, right: 0.0) == joined
-
-
-@examples
-def test_neighbours_as_close_within_a_billionth_are_a_tie(
-    to_next: float, joined: list[Run]
-) -> None:
-    runs = [(0, 2), (2, 3), (3, 5)]
-
-    def closeness(left: Run, right: Run) -> float:
-        return to_next if left == (2, 3) else 0.0
-
-    assert join_small(runs, [30, 30, 10, 30, 30], SizeLimits(20), closeness) == joined
-
-
-@examples
-def test_a_run_of_exactly_the_limit_is_not_split(most: int, parts: list[Run]) -> None:
-    sizes = [2, 3, 4, 5]
-    assert split_large([(0, 4)], sizes, SizeLimits(0, most), [0, 3, 2, 3]) == parts
-
-
-@pytest.mark.parametrize(
-    ("run", "sizes", "least", "affinity", "parts"),
-    [
-        # Neighbours go together least in front of unit 3; the units outside do not count.
-        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 8, 1, 2, 0], ((1, 3), (3, 5))),
-        # Ties go to the middle: 2 + 3 and 4 + 5 are closest to even.
-        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 1, 1, 1, 0], ((1, 3), (3, 5))),
-        # Two equal distances to the middle: the first.
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 4e-10], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 2e-9], ((0, 2), (2, 3))),
-        # The first part has just the least tokens, then one less.
-        ((0, 3), [4, 2, 7], 4, [0, 1, 2], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 7], 5, [0, 1, 2], ((0, 2), (2, 3))),
-        ((0, 3), [7, 2, 4], 4, [0, 2, 1], ((0, 2), (2, 3))),
-        ((0, 3), [7, 2, 4], 5, [0, 2, 1], ((0, 1), (1, 3))),
-        # No place leaves both parts large enough: the middle.
-        ((1, 4), [9, 1, 1, 5], 4, [0, 0, 0, 9], ((1, 3), (3, 4))),
-    ],
-)
-def test_a_run_is_split_at_one_place(
-    run: Run, sizes: list[int], least: int, affinity: list[float], parts: object
-) -> None:
-    assert split_once(run, sizes, least, affinity) == parts

@@ -81,32 +81,3 @@ def test_public_list() -> None:
     assert evaluation.__all__ == sorted(evaluation.__all__)
     for name in evaluation.__all__:
         assert getattr(evaluation, name).__doc__
-
-
-def test_by_default_the_middle_95_of_1000_means_are_taken() -> None:
-    first = [i * 37 % 101 / 101 for i in range(40)]
-    second = [i * 53 % 97 / 97 for i in range(40)]
-    expected = paired_bootstrap(first, second, resamples=1000, confidence=0.95, seed=0)
-    assert paired_bootstrap(first, second) == expected
-    one = paired_bootstrap(first, second, resamples=1)
-    assert one.low == one.high and one.difference == expected.difference
-    others = [
-        paired_bootstrap(first, second, **{name: value})
-        for name, value in (("resamples", 999), ("seed", 1), ("seed", 2))
-    ]
-    assert expected not in others
-
-
-@pytest.mark.parametrize("confidence", [-0.5, 0, 1, 1.5])
-def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
-    with pytest.raises(
-        InvalidParameter, match="confidence must be above 0 and below 1"
-    ):
-        paired_bootstrap([1.0], [0.5], confidence=confidence)
-    assert paired_bootstrap([1.0], [0.5], confidence=0.001).low == 0.5
-
-
-def test_a_question_that_one_side_lacks_is_refused() -> None:
-    for first, second in (([None, 1.0], [1.0, 1.0]), ([1.0, 1.0], [1.0, None])):
-        with pytest.raises(InvalidParameter, match="both be None"):
-            paired_bootstrap(first, second)

@@ -71,27 +71,3 @@ def test_characters_need_no_text_where_nothing_is_ignored() -> None:
     for unit, ignore in (("nonspace", []), ("char", [("d", 2, 5)])):
         with pytest.raises(InvalidParameter, match="got none for 'd'"):
             SpanMeasure(unit=unit, ignore=ignore).size("d", 0, 1)
-
-
-@examples
-def test_a_span_lies_within_its_text(start: int, end: int, size: int | None) -> None:
-    measure = SpanMeasure({"d": "abcd"})
-    if size is not None:
-        assert measure.size("d", start, end) == size
-        return
-    with pytest.raises(InvalidParameter, match=r"4 characters; got \('d', "):
-        measure.size("d", start, end)
-
-
-def test_a_blank_token_counts_at_its_first_character_and_an_empty_one_nowhere() -> None:
-    spans = [(0, 1), (1, 4), (4, 7), (7, 7), (8, 9), (8, 9)]
-    measure = SpanMeasure({"d": "a   bcd ef"}, "token", token_spans=lambda _: spans)
-    sizes = [measure.size("d", i, i + 1) for i in range(10)]
-    # Two tokens may share a character, as bytes of one do.
-    assert sizes == [1, 1, 0, 0, 1, 0, 0, 0, 2, 0]
-
-
-def test_a_tokenizer_counts_for_tokens_alone() -> None:
-    for unit, size in (("char", 4), ("nonspace", 3), ("token", 1)):
-        measure = SpanMeasure({"d": "ab c"}, unit, token_spans=lambda _: [(0, 4)])
-        assert measure.size("d", 0, 4) == size

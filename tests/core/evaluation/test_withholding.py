@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation.measure import Span
-from structrag.evaluation.selftest import title_key, withheld_chunks, withheld_spans
+from structrag.evaluation.selftest import withheld_chunks, withheld_spans
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
-from structrag.records import Chunk
-
-
-@examples
-def test_titles_are_equal_by_their_words(first: str, second: str) -> None:
-    assert title_key(first) == title_key(second)
 
 
 @given(
@@ -56,17 +50,6 @@ def test_what_is_left_is_the_text_without_what_is_withheld(lines: list[str]) -> 
         assert left == "".join(expected.split())
 
 
-@examples
-def test_a_line_of_contents_has_at_most_200_characters(
-    length: int, is_withheld: bool
-) -> None:
-    line = "Drop scopes ".ljust(length - 2, ".") + " 3"
-    text = f"Some words.\n\n{line}\n\n# Drop scopes\n\nBody.\n"
-    spans = withheld_spans([parse(read_text(text, id="d", format="markdown"))], [])["d"]
-    start = text.index(line)
-    assert any(a <= start and start + length <= b for a, b in spans) is is_withheld
-
-
 def spans_of(text: str, sentences: Sequence[Span] = ()) -> list[str]:
     """The parts of a Markdown document that are withheld."""
     outline = parse(read_text(text, id="d", format="markdown"))
@@ -92,16 +75,3 @@ def test_sentences_front_matter_and_definitions_are_withheld() -> None:
         "Two.",
         "[a]: b.md",
     ]
-
-
-@examples
-def test_a_chunk_keeps_what_lies_outside_of_the_ranges(
-    ranges: list[tuple[int, int]], left: str | None
-) -> None:
-    chunk = Chunk(
-        "c", "d", "s", 10, 18, "abcdefgh", context="A", extras={"relevant": True}
-    )
-    chunks = withheld_chunks([chunk], {"d": ranges})
-    assert [part.index_text for part in chunks] == ([] if left is None else [left])
-    assert all(part.text == "abcdefgh" and part.context == "" for part in chunks)
-    assert all(part.extras["relevant"] for part in chunks)

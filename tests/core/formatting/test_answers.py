@@ -29,17 +29,6 @@ def test_restoring(core: str, answer: str, expected: str) -> None:
     assert bool(passages) == (text != answer)
 
 
-@examples
-def test_one_word_in_twenty_may_be_lost_outside_the_marks(
-    outside: int, is_cut: bool
-) -> None:
-    words = [f"w{i}" for i in range(20)]
-    first, rest = " ".join(words[:outside]), " ".join(words[outside:-1])
-    # The last word is lost in any case.
-    answer = bare(f"{first}\n{BEGIN}\n{rest}\n{END}", " ".join(words))
-    assert answer.split() == (words[outside:-1] if is_cut else words[:-1])
-
-
 def test_a_fence_stays_where_the_core_begins_with_one() -> None:
     fenced = "```\nmake all\n```"
     assert bare(fenced, " \n```\nmake all\n```") == fenced
@@ -98,12 +87,6 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
 )
 def test_guards(core: str, answer: str, fault: str) -> None:
     assert fault_of(core, answer) == fault
-
-
-def test_words_that_moved_are_not_put_back_with_those_that_are_lost() -> None:
-    # "b" stands before "a" in the answer; "x" and "y" around it are lost.
-    assert restored("x a b y c d", "b a c d") == ("x\n\nb a y c d", ["x", "y"])
-    assert restored("x a b c d", "b a c d") == ("x\n\nb a c d", ["x"])
 
 
 @pytest.mark.parametrize(

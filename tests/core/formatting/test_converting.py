@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doubles import ScriptedModel
-from window_making import K, W, around, core_of, numbered, small
+from window_making import K, W, core_of, numbered, small
 
 from structrag.formatting.formatter import HiQAFormatter
 
@@ -47,17 +47,6 @@ def test_the_second_answer_counts() -> None:
     )
 
 
-def test_the_padding_that_a_model_converts_too_is_no_fault() -> None:
-    def everything(prompt: str) -> str:
-        before, after = around(prompt)
-        return f"{before} {core_of(prompt)} {after}"
-
-    text = " ".join(f"w{i}" for i in range(3 * W))
-    formatted = small(everything).format(text)
-    assert formatted.document.text.split() == text.split()
-    assert formatted.report.retries == 0
-
-
 def test_twice_the_padding_of_the_markdown_before_is_shown() -> None:
     words = [f"w{i}" for i in range(3 * W)]
     model = ScriptedModel(core_of)
@@ -73,37 +62,4 @@ def test_a_code_block_left_open_is_noted_with_its_window() -> None:
     formatted = small(lambda prompt: next(answers), window_words=4).format(text)
     assert formatted.report.uncertain == (
         "Window 2: a code block was left open and closed at the window's end.",
-    )
-
-
-def uncertain(core: list[str], answer: list[str]) -> tuple[str, ...]:
-    """The notes on one window and its answer."""
-    model = small(lambda prompt: " ".join(answer), window_words=len(core))
-    report = model.format(" ".join(core)).report
-    assert report.windows == 1 and report.retries == 0
-    return report.uncertain
-
-
-def test_twelve_invented_words_are_shown() -> None:
-    core = [f"w{i}" for i in range(500)]
-    invented = [f"new{i}" for i in range(13)]
-    assert uncertain(core, core + invented) == (
-        "Window 1: the answer has 13 words that the source does not have, such as "
-        f"'{' '.join(invented[:12])}'.",
-    )
-
-
-def test_three_passages_that_were_put_back_are_shown() -> None:
-    core = [f"w{i}" for i in range(100)]
-    answer = [word for word in core if word not in ("w10", "w20", "w30", "w40")]
-    assert uncertain(core, answer) == (
-        "Window 1: the model left out 4 words, which were restored: 'w10', 'w20', 'w30'.",
-    )
-
-
-def test_sixty_characters_of_a_passage_are_shown() -> None:
-    core = [f"w{i}" for i in range(500)]
-    passage = " ".join(core[100:120])
-    assert uncertain(core, core[:100] + core[120:]) == (
-        f"Window 1: the model left out 20 words, which were restored: '{passage[:60]}'.",
     )

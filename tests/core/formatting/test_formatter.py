@@ -290,13 +290,6 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
         HiQAFormatter(**options)
 
 
-def test_windows_of_one_word_without_padding() -> None:
-    formatter = small(core_of, window_words=1, padding_words=0)
-    formatted = formatter.format("one two three")
-    assert formatted.document.text == "one two three\n"
-    assert formatted.report.windows == 3
-
-
 @examples
 def test_a_source_of_another_kind_is_named(source: Any, kind: str) -> None:
     with pytest.raises(InvalidParameter, match=f"; got {kind}. Read a file with"):
@@ -341,15 +334,6 @@ def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
     HiQAFormatter.paper(one, repeat_prompt=True).format(numbered(9))
     assert len(one.prompts) == 2
     assert one.prompts[1].count("Write every heading at the first level") == 2
-
-
-@examples
-def test_bad_sources(source: Any) -> None:
-    with pytest.raises(
-        InvalidParameter,
-        match="source must be a string, a Document or a sequence of Page",
-    ):
-        HiQAFormatter().format(source)
 
 
 def test_a_contract_by_a_model_that_forgets(data_dir: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from window_making import core_of, numbered, small
 
-from structrag.formatting.answers import bare, between_marks, without_marks
+from structrag.formatting.answers import bare
 
 CORE = "The pump moves water.\n\nIt is cleaned once a year, and in the end it is oiled."
 
@@ -24,20 +24,6 @@ def test_misspelt_marks_are_taken_out(begin: str, end: str) -> None:
     )
     assert formatted.document.text.split() == numbered(100).split()
     assert formatted.report.retries == formatted.report.fallbacks == 0
-
-
-@examples
-def test_the_part_is_between_the_first_mark_of_each_kind(
-    answer: str, part: str
-) -> None:
-    assert between_marks(answer, "x") == part
-
-
-@examples
-def test_one_bracket_makes_a_mark_of_a_word_spelt_right(
-    answer: str, expected: str
-) -> None:
-    assert without_marks(answer, "x y") == expected
 
 
 LETTER = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
@@ -84,7 +70,3 @@ def test_long_answers_take_time_in_proportion(part: str) -> None:
     started = time.process_time()
     bare(part * 20_000, CORE)
     assert time.process_time() - started < 5
-
-
-def test_overlapping_marks_are_taken_out_as_one() -> None:
-    assert without_marks("<<<\nBEGIN\n>>>\nx", "x") == "\nx"

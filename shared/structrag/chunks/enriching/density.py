@@ -77,7 +77,7 @@ class DensitySettings:
         'full'
 
     Attributes:
-        entity_weight: What an entity counts: "unique" 1, "count" its occurrences, "literal" the
+        entity_weight: The weight of an entity: "unique" 1, "count" its occurrences, "literal" the
             number of different entities (equation 4 as printed, which squares it).
         mode: "full", or "simple": different entities per 100 tokens, chain of density's measure.
         use_similarity: Whether alpha is a factor: it makes chunks unlike all others less dense.

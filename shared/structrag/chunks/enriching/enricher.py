@@ -75,11 +75,11 @@ class IDMSEnricher:
         if_less_dense: Whether a sentence that a language model requested is added only if it lowers
             the density.
         max_tokens: Hard limit of an index text, measured by `counter`. None: `growth` alone.
-        counter: What `max_tokens` counts. None: the token counter of `density`.
+        counter: The counter for `max_tokens`. None: the token counter of `density`.
         into_context: Whether added lines go to `context`. False: only to `extras["added"]`.
         use_llm: Whether to ask the language model, if there is one.
-        density: How density is measured.
-        prompts: What the language model is asked.
+        density: The settings of the measure of density.
+        prompts: The prompts of the language model.
     """
 
     reduce: bool = True
@@ -131,12 +131,12 @@ class IDMSEnricher:
         """The enrichment of the paper ("Density-driven Chunking", equations 2 to 8).
 
         Every factor of equation 2 with its sum as printed: each chunk is rated by the language
-        model (S, equation 6), and an entity weighs the number of different ones (equation 4), in
-        however many chunks it stands. What is shortened may be as short as it is, and what a
-        language model finds missing is added whether or not density falls by it. The paper names
-        no thresholds, candidates, rounds, sizes or prompts; these are ours, and so are the checks:
-        a shorter text that lost or brought an entity is dropped, and only whole sentences of the
-        document are added.
+        model (S, equation 6), and an entity weighs the number of different ones (equation 4),
+        in however many chunks it occurs. A shortened text may have any length, and text that a
+        language model finds missing is added whether or not density falls by it. The paper
+        names no thresholds, candidates, rounds, sizes or prompts; these are ours, and so are
+        the checks: a shorter text that lost or brought an entity is dropped, and only whole
+        sentences of the document are added.
         """
         density = DensitySettings(entity_weight="literal", rate=True, max_share=1.0)
         return changed(

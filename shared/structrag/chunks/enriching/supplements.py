@@ -107,7 +107,7 @@ class Source:
         """The `n` sentences of other places most like a chunk, best first.
 
         The chunk's sentences, the ones next to them, and those of `without` are left out, and what
-        the chunk says itself, as where chunks overlap. Of equal ones the first comes first.
+        the chunk says itself, as where chunks overlap. Ties: the first.
         """
         text = self.chunks[chunk].text
         inside = [

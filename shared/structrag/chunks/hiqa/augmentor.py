@@ -49,7 +49,7 @@ class Augmentor:
 
     Attributes:
         metadata: "path", "section" or "none", as in `HiQASplitter`.
-        described: What the vision model said of each image, "" where it failed or said nothing.
+        described: The vision model's description of each image, "" if it failed or said nothing.
             Filled as images are met.
         failures: Why it failed, by image.
     """
@@ -340,7 +340,7 @@ class Augmentor:
         return {"failure": reasons[0]} if reasons else {}
 
     def _leading(self, lines: Lines, context: Context) -> str:
-        """As many lines as fit, the last one cut between words."""
+        """Return as many lines as fit; the last one is cut between words."""
         body = ""
         for line in lines:
             longer = f"{body}\n{line}" if body else line

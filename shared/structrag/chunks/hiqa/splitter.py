@@ -70,7 +70,7 @@ class HiQASplitter(ReadOptions):
         max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of
             each part of a cut table; None: no limit. Only a single code point with more tokens may
             exceed it; such a chunk has `extras["oversize"]`.
-        metadata: What precedes the index text: "path", the document title and all headings;
+        metadata: The text before the index text: "path", the document title and all headings;
             "section", the section's title; or "none". With "section" and "none", heading lines
             inside a text are not indexed.
         path_tokens: The token limit of these titles, at most a quarter of the chunk's limit; None:

@@ -60,10 +60,10 @@ def pipe_table(
 ) -> TextTable | None:
     """The table whose pipe rows are `text[start:end]`.
 
-    None if there is no row below the header, as in tables made for layout. `cuts` are the starts
-    of body rows behind the first, `header_end` the end of the header rows (0: there are none).
-    Where the header is missing or blank, the first row stands for it. With `markdown`, cells lose
-    their inline markup.
+    None if there is no row below the header, as in tables made for layout. `cuts` are the starts of
+    body rows behind the first, `header_end` the end of the header rows (0: there are none). If the
+    header is missing or blank, the first row takes its place. With `markdown`, cells lose their
+    inline markup.
     """
     body = header_end if start < header_end <= end else start
     clean = plain_cell if markdown else _collapsed
@@ -102,8 +102,8 @@ def _header_cells(text: str, clean: Callable[[str], str]) -> list[str]:
 def html_table(markup: str, offset: int) -> TextTable | None:
     """The table that a piece of HTML consists of, a caption included.
 
-    None for anything else. The piece begins at `offset` of the document's text. Rows begin at
-    their `<tr>`. A nested table belongs to the cell that it stands in.
+    None for anything else. The piece begins at `offset` of the document's text. Rows begin at their
+    `<tr>`. A nested table belongs to its cell.
     """
     from structrag.reading.html.reader import read_html
 

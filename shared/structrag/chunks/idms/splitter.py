@@ -340,8 +340,8 @@ def decide(
 ) -> tuple[list[int], list[float]]:
     """The cuts of a row of units, and each gap's threshold.
 
-    `margins[i]` belongs to the gap in front of unit i + 1. A cut at i stands in front of unit i. A
-    gap is also cut where the next unit would pass `most` tokens, and its margin moves the threshold
+    `margins[i]` belongs to the gap in front of unit i + 1. A cut at i is before unit i. A gap is
+    also cut where the next unit would pass `most` tokens, and its margin moves the threshold
     like any other. `threshold` is changed: it runs on to the next row.
     """
     cuts: list[int] = []

@@ -92,9 +92,9 @@ class PICSplitter(BoundarySplitter):
         >>> [chunk.text for chunk in splitter.split(Document(text))]
         ['Cats purr. Cats sleep. Cats hunt. ', 'The pump leaks.']
 
-    The chunks tile the document, except for excluded sections; each holds whole sentences, list
-    items, tables or code blocks unless one alone exceeds the limit. A blank document has no chunks.
-    Settings are checked when the splitter is created.
+    The chunks tile the document, except for excluded sections; each consists of whole sentences,
+    list items, tables or code blocks unless one alone exceeds the limit. A blank document has no
+    chunks. Settings are checked when the splitter is created.
 
     A chunk's `extras`: `relevant`; `mean_similarity` (token-weighted mean over its sentences) and
     `threshold`, both None, and `relevant` true, for text too short to be compared with anything;
@@ -401,8 +401,8 @@ def judge(
 
 
 def relevance(matrix: FloatArray, instruction: Instruction) -> FloatArray:
-    """Each sentence's highest cosine with an instruction vector. Where the instruction is the
-    scope's own sentences, none is compared with itself."""
+    """Each sentence's highest cosine with an instruction vector. If the instruction is the scope's
+    own sentences, none is compared with itself."""
     if instruction.picked:
         return similarity_to_own(matrix, instruction.picked)
     return similarity(matrix, instruction.vectors)

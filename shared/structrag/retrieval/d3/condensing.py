@@ -71,11 +71,11 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         section_tokens: A body of more tokens is listed in parts of at most so many, but of one
             paragraph at least; 0: never (`paper`).
         paragraph_tokens: As in `ParagraphSplitter`; 0 in `paper`.
-        window_tokens: What the summariser reads at once. A longer section is summarised in parts,
-            then those summaries are.
+        window_tokens: The window of the summariser. A longer section is summarised in parts, then
+            those summaries are.
         keywords: At most so many beside the summary; 0: none.
-        prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the
-            summary may have; "{text}" for a model that only summarises, such as BART.
+        prompt: The prompt, with {title}, {text} and, if wanted, {words}, how many the summary may
+            have; "{text}" for a model that only summarises, such as BART.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
@@ -103,9 +103,9 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
         """The settings of the paper. Every section is summarised, its text alone is given to the
-        summariser, whose answer is left unchanged, and there are no keywords. Of a section above
-        `window_tokens`, which the paper does not speak of, the summaries of its parts are
-        summarised: bart-large-cnn reads 1,024."""
+        summariser, whose answer is left unchanged, and there are no keywords. A section above
+        `window_tokens`, a case that the paper does not mention, is summarised from summaries of
+        its parts: bart-large-cnn reads 1,024."""
         settings = {
             "summary_tokens": None,
             "whole_tokens": 0,
@@ -160,7 +160,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     def summaries_flow(
         self, text: str, paths: Sequence[str], blocks: Sequence[Sequence[Block]]
     ) -> Flow[list[ModelSummary]]:
-        """A summary for each run of blocks, which stands under its path; a short one is its own."""
+        """Summarise each run of blocks under its path; a short one is its own summary."""
         bodies = [_body(text, of_one) for of_one in blocks]
         long = [
             i
@@ -224,8 +224,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
                 yield text[piece.start : piece.end]
 
     def first_sentences(self, text: str) -> str:
-        """The text's first sentences, at most `summary_tokens` together. Of a longer first sentence
-        they are the first words."""
+        """The text's first sentences, at most `summary_tokens` together. If the first sentence is
+        longer, they are its first words."""
         limit = self._most
         head = text[: limit * 40]  # characters; far more than so many tokens have
         end = 0

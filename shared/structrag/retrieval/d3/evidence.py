@@ -195,8 +195,8 @@ def summarised_flow(
 ) -> Flow[list[Chunk]]:
     """The paragraphs with `extras["summary"]` by the summariser (section 3.3.2, HIERBASE).
 
-    Those that are short, or have one, stay as they are, as does one whose summary fails, cannot be
-    used or, unless every paragraph is to have one, is no shorter.
+    Short paragraphs and those with a summary stay as they are. So does one whose summary fails,
+    cannot be used or, unless every paragraph is to have one, is no shorter.
     """
     chosen = list(paragraphs)
     if settings.summariser is None:

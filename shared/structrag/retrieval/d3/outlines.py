@@ -56,16 +56,17 @@ class OutlineSection:
     """A section, or part of a long one, in the outline.
 
     Attributes:
-        doc_id, section_id: Where it is.
+        doc_id, section_id: Its document and section.
         doc_title: The document's title.
         path: Heading titles, outermost first; () for the text before the first heading.
         summary: "" for a heading without a body of its own.
         start, end: Its heading and its own text, without what is below it: the characters `[start,
             end)` of the document.
         rows: Its own paragraphs: rows of the paragraph index.
-        tokens: Of its own paragraphs.
+        tokens: The tokens of its own paragraphs.
         pseudo: Whether it is a run of paragraphs of a document without headings.
-        part, parts: Which part of its section it is, from 1, and of how many; 0, 0: all of it.
+        part, parts: The number of this part of its section, from 1, and of all parts; 0, 0: the
+            whole section.
     """
 
     doc_id: str
@@ -243,8 +244,8 @@ class Routing:
             "names" (paper, sections 3.3.1 and 3.3.2, with its prompt): each is shown as
             "* Section: " with its whole path, by which the model names it; a name stands for all
             parts of a section.
-        on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a
-            language model chooses.
+        on_empty: If nothing was chosen: "none" (paper), "lexical": what routing without a language
+            model chooses.
         context_tokens: The language model's context window; an outline that does not fit is shown
             in several calls.
         answer_tokens: Reserved for the answer.
@@ -252,7 +253,7 @@ class Routing:
             from 0 to 1.
         least_tokens: Without one: and in any case up to so many tokens. The best part is always
             taken.
-        prompt: What the language model is asked, with {outline} and {question}; None: by
+        prompt: The prompt of the language model, with {outline} and {question}; None: by
             `answer_format`.
         counter: Token counter of the language model, `str -> int`; default as in `Selection`.
     """

@@ -29,8 +29,8 @@ TITLE_WORDS = 3  # keywords in the title of such a section
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What D3 lists as one entry, the characters `[start, end)`. It is a section's heading and own
-    body, a part of a long one, or a run of paragraphs of a document without headings."""
+    """The characters `[start, end)` of one entry of D3: a section's heading and own body, a part of
+    a long one, or a run of paragraphs of a document without headings."""
 
     section: Section
     start: int

@@ -381,12 +381,12 @@ class D3Result:
             is from 0 to 1, and those of one question compare. 1 has with "fused" what is first by
             BM25, cosine and part among the paragraphs routed to; with "evidence" the best of all
             paragraphs searched; with "lexical" and "dense" the best routed to. A reranker gives the
-            probability. Where a language model alone chose, each has 1. With "fused" `scores` has
+            probability. If a language model alone chose, each has 1. With "fused" `scores` has
             BM25, cosine and the score of the part that a paragraph lies in ("bm25", "dense",
             "route"), and `parts` what each adds; with another strategy that scores, its own score
             and its share of the score. `chunk.extras["route"]` is `route.how`.
         route: The sections it was looked for in.
-        evidence: How it was selected; positions are those among the paragraphs of the route.
+        evidence: The selection; positions are those among the paragraphs of the route.
         cost: Stage ("route", "select") -> what it took.
     """
 

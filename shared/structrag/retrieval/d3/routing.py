@@ -113,11 +113,11 @@ class RouteResult:
     """The sections that a question was routed to, and the cost.
 
     Attributes:
-        sections: Those with paragraphs to look into, in reading order.
+        sections: The sections with paragraphs to search, in reading order.
         how: "llm", "scores" (BM25 and vectors), "evidence" (best sentences), "cross_encoder",
             "direct" (too little text to route) or "none".
         scores: One a section, in [0, 1] unless a cross-encoder's; None: there are none.
-        answers: Of the language model, as they came; "" for a failed call.
+        answers: The language model's answers, unchanged; "" for a failed call.
         cost: Calls, tokens, and the sections or parts of sections that were scored.
         dropped: Names or ids in answers that matched nothing shown.
         windows: Calls that the outline took, 0 without a language model.

@@ -170,7 +170,7 @@ def section_starts(sections: NDArray[Any]) -> IntArray:
 
 
 def number_runs(numbers: NDArray[Any], starts: IntArray | slice = slice(0)) -> IntArray:
-    """The runs of equal numbers counted from 0, by place. What is at `starts` begins a run too."""
+    """The runs of equal numbers counted from 0, by place. An atom at `starts` begins a run too."""
     begins = np.diff(numbers, prepend=-1) != 0
     begins[starts] = True
     runs: IntArray = np.cumsum(begins) - 1
@@ -421,7 +421,7 @@ _MARKED_LETTER = re.compile(r"(?<![\w+#.])[^\W\d_](\+\+?|#)(?![\w+#])")
 def is_word(text: str, spans: Int32Array) -> BoolArray:
     """Return which tokens are not punctuation; all of them if all are punctuation.
 
-    Of "C++" and "C#" it is the signs that count, since the letter alone is another word.
+    In "C++" and "C#" the signs count, since the letter alone is another word.
 
     Example:
         >>> is_word("Pumps?", np.array([[0, 5], [5, 6]])).tolist()

@@ -43,7 +43,7 @@ def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Ar
     """
     text, counter = outline.document.text, read_options.counter
     excluded = excluded_sections(outline, read_options.exclude_titles)
-    answers: list[Part] = []
+    answers: list[AnswerPart] = []
     for section in outline.sections:
         if section.ordinal in excluded:
             continue
@@ -57,8 +57,8 @@ def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Ar
 
         heading = atoms([(section.start, section.body_start)])
         if heading and section.ordinal:
-            answers.append(Part(tuple(heading), "other"))
-        parts: list[Part] = []
+            answers.append(AnswerPart(tuple(heading), "other"))
+        parts: list[AnswerPart] = []
         for block in outline.blocks(section):
             parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
         answers += whole_answers(text, parts)
@@ -161,11 +161,11 @@ Atom = tuple[int, int, int, int]  # where it starts and ends, its tokens, its se
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnswerPart:
     """Atoms of a section that come together, of one block or of several.
 
     Example:
-        >>> Part(((0, 9, 2, 1), (9, 20, 3, 1)), "list").tokens
+        >>> AnswerPart(((0, 9, 2, 1), (9, 20, 3, 1)), "list").tokens
         5
     """
 
@@ -186,9 +186,9 @@ class Part:
     def text(self, text: str) -> str:
         return text[self.atoms[0][0] : self.atoms[-1][1]]
 
-    def __add__(self, other: Part) -> Part:
+    def __add__(self, other: AnswerPart) -> AnswerPart:
         limit = max(self.limit, other.limit)
-        return Part(self.atoms + other.atoms, self.kind, limit, is_block=False)
+        return AnswerPart(self.atoms + other.atoms, self.kind, limit, is_block=False)
 
 
 def inner_cuts(block: Block) -> list[int]:
@@ -196,31 +196,31 @@ def inner_cuts(block: Block) -> list[int]:
     return [cut for cut in block.cuts if block.start < cut < block.end]
 
 
-def parts_of(text: str, block: Block, atoms: Sequence[Atom]) -> Iterator[Part]:
+def parts_of(text: str, block: Block, atoms: Sequence[Atom]) -> Iterator[AnswerPart]:
     """A block, or its items where a list is longer than an answer."""
     limit = WHOLE
     if block.kind in ("table", "list"):
         limit = OF_ROWS if len(block.cuts) < ROWS else LISTED
-    whole = Part(tuple(atoms), block.kind, limit)
+    whole = AnswerPart(tuple(atoms), block.kind, limit)
     if block.kind != "list" or whole.tokens <= whole.limit:
         yield whole
         return
     waiting: tuple[Atom, ...] = ()
     for first, stop in _items(text, block):
         waiting += tuple(atom for atom in atoms if first <= atom[0] < stop)
-        part = Part(waiting, block.kind)
+        part = AnswerPart(waiting, block.kind)
         if part.tokens >= FIRST or stop == block.end:
             yield part
             waiting = ()
 
 
-def whole_answers(text: str, parts: Sequence[Part]) -> list[Part]:
+def whole_answers(text: str, parts: Sequence[AnswerPart]) -> list[AnswerPart]:
     """The parts of a section, those joined that are no answer alone.
 
     Labels, questions, captions and whatever ends with a colon come with what is behind them, or
     with its beginning; what is below a sentence with what is beside it.
     """
-    answers: list[Part] = []  # from the last to the first
+    answers: list[AnswerPart] = []  # from the last to the first
     for part in reversed([part for part in parts if part.atoms]):
         if answers and _introduces(text, part, answers[-1]):
             answers += reversed(_introduced(part, answers.pop()))
@@ -244,7 +244,7 @@ def leads(words: str, others: str) -> bool:
     return line.endswith(_COLONS) or (is_above and not line.endswith(_ENDS))
 
 
-def _introduces(text: str, part: Part, other: Part) -> bool:
+def _introduces(text: str, part: AnswerPart, other: AnswerPart) -> bool:
     words, others = part.text(text), other.text(text)
     line = _line(words)
     if leads(words, others):
@@ -260,7 +260,7 @@ def _introduces(text: str, part: Part, other: Part) -> bool:
     return is_line and not line.endswith(_ENDS) and part.tokens < SHORT <= other.tokens
 
 
-def _fit_together(text: str, part: Part, other: Part) -> bool:
+def _fit_together(text: str, part: AnswerPart, other: AnswerPart) -> bool:
     """Return True if one of two parts is below a sentence, and both are short."""
     are_fragments = (
         each.tokens < SHORT and not _line(each.text(text)).endswith(_SENTENCE)
@@ -269,9 +269,9 @@ def _fit_together(text: str, part: Part, other: Part) -> bool:
     return part.tokens + other.tokens <= WHOLE and any(are_fragments)
 
 
-def _introduced(lead: Part, rest: Part) -> list[Part]:
-    """A lead-in with what it introduces. Of what is too long the sentence before comes with the
-    beginning."""
+def _introduced(lead: AnswerPart, rest: AnswerPart) -> list[AnswerPart]:
+    """A lead-in with what it introduces. If both are too long, the last sentence of the lead-in
+    goes with the beginning."""
     both = lead + rest
     if both.tokens <= both.limit:
         return [both]
@@ -285,7 +285,7 @@ def _introduced(lead: Part, rest: Part) -> list[Part]:
         count += 1
     first = lead + replace(rest, atoms=rest.atoms[:count])
     first = replace(first, limit=first.tokens)
-    behind = Part(rest.atoms[count:], rest.kind)
+    behind = AnswerPart(rest.atoms[count:], rest.kind)
     return [first, behind] if behind.atoms else [first]
 
 

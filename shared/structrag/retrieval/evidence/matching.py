@@ -68,8 +68,8 @@ def by_tokens(
 ) -> tuple[WordMatch, ...]:
     """The words of a question matched by its tokens' vectors.
 
-    The best token stands for each word. `asked` are the question's tokens, the others those of the
-    document `text` or of a part of it that holds the sentence, with their places.
+    Each word counts by its best token. `asked` are the question's tokens, the others those of the
+    document `text` or of a part of it around the sentence, with their places.
     """
     inside = (starts >= sentence[0]) & (starts < sentence[1])
     starts = starts[inside]

@@ -47,9 +47,9 @@ def units(
 ) -> Iterator[tuple[int, Run]]:
     """Yield each atom with the run of new atoms that it adds, by rank.
 
-    A block of at most 160 reader tokens comes whole, of a longer one what lies around the atom.
-    Where a passage must not end, the next block comes too, or the beginning of a long one. What
-    came before is left out, and an atom that came before brings nothing.
+    A block of at most 160 reader tokens comes whole, of a longer one what lies around the atom. If
+    a passage must not end there, the next block follows, or the beginning of a long one. Atoms that
+    were added before are left out, and such an atom adds nothing.
     """
     starts = np.flatnonzero(np.diff(pool.blocks, prepend=-1, append=-1))
     around, behind = pool.windows[AROUND], pool.windows[2 * AROUND]
@@ -89,19 +89,19 @@ def pack(
 ) -> list[Passage]:
     """Pack the best atoms into passages within the limits, by rank.
 
-    Units are taken in the order of the ranking until one does not fit. Of that one, the longest run
-    around its atom that does is taken. Passages with less than a sentence between them are one. So
-    what is taken within a budget is taken within any larger one.
+    Units are taken in the order of the ranking until one does not fit. From that one, the longest
+    run around its atom that fits is taken. Passages with less than a sentence between them are one.
+    A larger budget therefore contains everything that a smaller one does.
 
-    Where passages are limited, they stay apart. Where tokens are limited too and there are too many
-    passages, the two that are nearest become one with what is between them, if that is at most
+    If the number of passages is limited, they stay apart. If tokens are limited too and there are
+    too many passages, the nearest two are joined with the text between them, if that is at most
     `NEAR` tokens. A unit for which there is no room even so is left out, and the next one tried.
 
     Args:
         pool, ranking: Units, best first.
         size: Reader tokens of a run of atoms.
         max_tokens, k: Most tokens and passages; None: no limit.
-        joins: Whether an atom may stand in one passage with the atom before it.
+        joins: Whether an atom may be in one passage with the atom before it.
         ends: Whether a passage may end behind an atom.
     """
     merges = max_tokens is not None and k is not None

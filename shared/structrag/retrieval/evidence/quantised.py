@@ -30,7 +30,7 @@ class Quantiser:
     """The mean and the axes of kept vectors, and how each axis is rounded.
 
     Vectors of many encoders lie in a narrow cone: seven tenths of the energy of E5's are their
-    mean, one tenth of MiniLM's. What tells them apart is what they have besides it.
+        mean, one tenth of MiniLM's. They differ in the rest.
 
     Example:
         >>> quantiser = fit_quantiser(np.eye(4, dtype=np.float32))
@@ -195,8 +195,8 @@ def _unpack(rows: Codes, bits: Codes, *, out: Array) -> None:
 def _parts(bits: Codes) -> list[tuple[slice, slice, np.uint8, int]]:
     """Return groups of axes whose codes have the same place in adjacent bytes.
 
-    Gives which, in which bytes, from which bit there, and of how many bits. Of n axes of 4 bits the
-    first n / 2 are the lower halves of n / 2 bytes.
+    Gives which, in which bytes, from which bit there, and of how many bits. The first n / 2 of n
+    axes of 4 bits are the lower halves of n / 2 bytes.
     """
     parts = []
     axis = byte = 0

@@ -50,10 +50,10 @@ def find_required_context(
 ) -> list[RequiredContext]:
     """The leads of a document's tables and lists, in reading order.
 
-    Of a table its caption and header rows. A caption is the paragraph before or behind the table
-    that begins like "Table 3", else one before it that is no sentence. Of a list the last sentence
-    of the paragraph before it; inside an item also the item's first line, if that ends with a
-    colon. Nothing above 400 characters.
+    For a table, its caption and header rows. A caption is the paragraph before or behind the table
+    that begins like "Table 3", else one before it that is no sentence. For a list, the last
+    sentence of the paragraph before it; inside an item also the item's first line, if that ends
+    with a colon. Nothing above 400 characters.
     """
     required: list[RequiredContext] = []
     for section in outline.sections:

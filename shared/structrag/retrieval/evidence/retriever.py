@@ -111,8 +111,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         ('The blue pump leaks.', ('Pumps',), 1)
 
     Every sentence, table row and heading is scored by how well the words around it match those of
-    the question. The best ones bring in their paragraphs until the token budget is used. Each hit
-    is an exact slice of a document.
+    the question. The best ones are returned with their paragraphs until the token budget is used.
+    Each hit is an exact slice of a document.
 
     With an encoder of token vectors (any sentence-transformers model with a fast tokenizer, or
     `TransformersTokens`), the tokens of the question are matched with those around each sentence.
@@ -126,13 +126,14 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             then embeds only the sentences.
         max_tokens: The token budget for all hits of a search together.
         order: "rank" for the best first, or "document" for reading order.
-        context: What precedes each passage (`chunk.context`) and counts towards the budget. "lead":
-            what a part of a table or list cannot be read without, that is the caption and header of
-            a table, or the sentence before a list. "all": the heading path too. "none": nothing.
+        context: The text before each passage (`chunk.context`), which counts towards the budget.
+            "lead": what a part of a table or list cannot be read without, that is the caption and
+            header of a table, or the sentence before a list. "all": the heading path too. "none":
+            nothing.
         read_options, language: How text is read; `read_options.counter` counts the tokens of the
             budget. Pass `language` alone or in `read_options`.
-        store: Where to keep the documents: a folder, "lancedb:" and a folder or bucket, or
-            "milvus:" and a file or server; created if missing. Each `add` and `delete` writes to
+        store: The place of the documents: a folder, "lancedb:" and a folder or bucket, or "milvus:"
+            and a file or server; created if missing. Each `add` and `delete` writes to
             it. None: in memory, until `save`. An engine needs an `embedding`.
         call_settings, options: A `CallSettings`, or its settings by name.
 
@@ -370,7 +371,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def explain(
         self, query: str, hits: Sequence[Hit], *, where: Any = None
     ) -> list[tuple[SentenceMatch, ...]]:
-        """How the sentences of each hit match the question.
+        """Explain how the sentences of each hit match the question.
 
         The match is shown word by word, for inspection: by cosines of token vectors, for which the
         encoder reads the pieces around the hits again, else by stems. Pass the `where` of the

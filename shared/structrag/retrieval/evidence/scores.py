@@ -108,8 +108,8 @@ def rank(
 ) -> Ranking:
     """The candidates of a pool by score, equal ones in reading order.
 
-    Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
-    others follow in its order.
+    If tokens can be matched, they are for the `shortlist` best atoms of a first stage; the others
+    follow in its order.
     """
     signals = {**_vectors(pool, question), **_stems(pool, question, frequencies)}
     total, shares = _weighted(signals, UNMATCHED)
@@ -209,8 +209,8 @@ def _matched(
 ) -> FloatArray:
     """The windows' mean of matched tokens, in [0, 1]; chosen atoms only.
 
-    Of a window that is the weighted mean, over the tokens, of their best cosines. Its range is that
-    of the chosen atoms and of a sample of all.
+    The value of a window is the weighted mean, over the tokens, of their best cosines. Its range is
+    that of the chosen atoms and of a sample of all.
     """
     units = np.union1d(chosen, evenly(pool.sampled, SAMPLE))
     heaviest = _rarest(frequencies.tokens)

@@ -31,7 +31,7 @@ class Slice:
     context: str = ""
 
 
-class Place(NamedTuple):
+class StoredSlice(NamedTuple):
     """The slice of a document in an `EvidenceRetriever` that a text ends with."""
 
     handle: str  # of the retriever
@@ -69,7 +69,7 @@ class Shortener:
         self,
         texts: Sequence[str],
         question: str,
-        places: Sequence[Place | None] | None = None,
+        places: Sequence[StoredSlice | None] | None = None,
     ) -> list[Slice]:
         """The slices that answer a question, together at most `max_tokens`. Blank texts and a blank
         question have none. `places` says of each text where it is stored, if it is. Raises
@@ -100,7 +100,9 @@ class Shortener:
 
 
 def _put_stored(
-    retriever: EvidenceRetriever, texts: Sequence[str], places: Iterable[Place | None]
+    retriever: EvidenceRetriever,
+    texts: Sequence[str],
+    places: Iterable[StoredSlice | None],
 ) -> dict[int, int]:
     """Put those texts in that an index holds, with what it keeps of them.
 

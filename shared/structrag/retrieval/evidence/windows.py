@@ -68,8 +68,8 @@ def weighted_maxima(
 ) -> list[FloatArray]:
     """Each window's weighted sum of its columns' maxima, for each kind.
 
-    The maxima are those over the window's rows. `matches` (atoms, k), `weights` (k,) or (k, v).
-    Every window holds an atom. Gives arrays of shape (windows,) or (windows, v).
+    The maxima are those over the window's rows. `matches` (atoms, k), `weights` (k,) or (k, v). No
+    window is empty. Gives arrays of shape (windows,) or (windows, v).
 
     Example:
         >>> matches = np.array([[0.1, 0.9], [0.5, 0.2]], dtype=np.float32)

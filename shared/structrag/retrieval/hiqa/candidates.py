@@ -80,8 +80,8 @@ class CandidateSource:
         """Order the chunks with a keyword by the rest of the query.
 
         To their cosine is added the one with `rest`, the vector of the query without its keywords,
-        less the mean of these. So their order turns on what is asked, while their mean stays where
-        the whole query put it.
+        less the mean of these. Their order thus depends on what is asked, while their mean stays
+        that of the whole query.
         """
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
         if holds.sum() < 2:

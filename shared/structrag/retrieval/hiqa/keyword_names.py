@@ -179,8 +179,8 @@ def file_names(source: str) -> list[str]:
 def _names(text: str) -> list[str]:
     """Return the names that occur in the text as whole pieces.
 
-    Of two that end alike one stays: the shorter, which finds both ("CA-IS3722HS", "IS3722HS"),
-    unless the longer alone has a digit ("A10 Pro Max", "Pro Max").
+    If two end alike, one stays: the shorter, which finds both ("CA-IS3722HS", "IS3722HS"), unless
+        the longer alone has a digit ("A10 Pro Max", "Pro Max").
     """
     names = {name_key(name): name for name in _candidates(text)}
     whole = {key for _, _, key in Names(names).spans(pieces(text))}

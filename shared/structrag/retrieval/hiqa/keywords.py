@@ -67,9 +67,9 @@ class BodyNames:
 
     Such as `ner_entities(pipeline("token-classification", ..., aggregation_strategy="simple"))` of
     `structrag.chunks.enriching.entities`, or `lambda text: [e.text for e in nlp(text).ents]` with a
-    pipeline of spaCy. It is called once for each chunk of a document that is new or has changed.
-    The 8 names that stand in most chunks of a document count, if in two at least, beside those of
-    its title and file name.
+        pipeline of spaCy. It is called once for each chunk of a document that is new or has
+        changed. The 8 names in most chunks of a document count, if in two at least, beside those of
+        its title and file name.
 
     Attributes:
         find: The names in a text; the default goes by form: capitals, digits, quotes.
@@ -373,8 +373,8 @@ def _frequency(
     """Return, by key, how many documents contain it in segments or titles.
 
     Args:
-        owners: Of each span, the number of its document, (n,).
-        names: Of each span, the number of its name, (n,).
+        owners: The number of each span's document, (n,).
+        names: The number of each span's name, (n,).
         numbers: Key -> number of the name.
     """
     titled = [

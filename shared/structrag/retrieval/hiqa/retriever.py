@@ -57,13 +57,13 @@ class HiQARetriever(Retriever):
     known word) has alpha 0, one without a BM25 hit alpha 1. Ties are in document order.
 
     A hit's score is this sum divided by the highest possible sum for the query, so it is from 0 to
-    1. A chunk scores 1 if it is first by vectors and by BM25 and holds all keywords of the query.
-    Scores of one query fall with the rank, unless `diversify` alternates hits.
+    1. A chunk scores 1 if it is first by vectors and by BM25 and contains all keywords of the
+    query. Scores of one query fall with the rank, unless `diversify` alternates hits.
 
-    A name says which document is meant, not what is asked about it. For chunks that hold a keyword
-    of the query, the cosine with the rest of the query, without its keywords, is therefore added
-    with the same weight, minus its mean over these chunks. Chunks that answer the question rise,
-    and chunks that only repeat the name fall. This step is ours (`compare_rest`); it is off in the
+    A name says which document is meant, not what is asked about it. For chunks with a keyword of
+    the query, the cosine with the rest of the query, without its keywords, is therefore added with
+    the same weight, minus its mean over these chunks. Chunks that answer the question rise, and
+    chunks that only repeat the name fall. This step is ours (`compare_rest`); it is off in the
     presets "paper" and "code", and when a host's store keeps the vectors.
 
     A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords". Its
@@ -93,7 +93,7 @@ class HiQARetriever(Retriever):
             inside a longer keyword.
         detect_keywords: Whether names found in titles and file names are keywords too, except those
             in more than half of the documents (from four documents on). "bodies": also names in the
-            text, by their form, for documents whose titles hold no name; with a `BodyNames`, by a
+            text, by their form, for documents whose titles have no name; with a `BodyNames`, by a
             model. Or a function that finds names in a title, such as `ner_entities(pipeline)`. If
             none are found, beta has no effect, and a warning says so once (from four documents on).
         routes: Some of "dense", "bm25" and "keywords"; default all.
@@ -102,7 +102,7 @@ class HiQARetriever(Retriever):
             second and so on; chunks with none come last.
         view: The view of the index to search.
         order: "score", or "document" for reading order.
-        compare_rest: Whether chunks that hold a keyword are also compared with the query without
+        compare_rest: Whether chunks with a keyword are also compared with the query without
             its keywords. None: set by the preset; on in "default".
         lexical: Replaces the index's BM25: an object with `search` (and optionally `asearch`) from
             a `Search` to a `Ranking` by chunk id, such as a host's Elasticsearch retriever. Scores

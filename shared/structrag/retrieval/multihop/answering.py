@@ -41,9 +41,9 @@ class Answered:
     Attributes:
         answer: "" when the call failed; "Unanswerable" when there was no evidence, and nothing was
             asked.
-        shown: How many hits the prompt held, whole or in part.
-        cost: Of the call.
-        failure: What the model raised, None when it answered.
+        shown: The number of hits in the prompt, whole or in part.
+        cost: The cost of the call.
+        failure: The exception of the model, None when it answered.
     """
 
     answer: str
@@ -65,12 +65,12 @@ def answer_flow(
     """The language model's answer to a question from hits, as steps.
 
     Args:
-        question: What is asked.
+        question: The question.
         hits: The evidence, in the order shown.
         llm: Who answers; None: the runner's own model.
-        max_tokens: Of evidence in the prompt (`evidence_text`).
+        max_tokens: The limit of evidence in the prompt (`evidence_text`).
         prompt: A template with {evidence} and {question}.
-        places: What other places of the template hold.
+        places: The values of other places in the template.
         component: For the cache key.
     """
     check_at_least("max_tokens", max_tokens, 1)

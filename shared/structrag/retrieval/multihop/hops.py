@@ -52,7 +52,7 @@ Answer:"""
 
 @dataclass(frozen=True, slots=True)
 class SelfAskPrompts:
-    """What the language model is asked; templates, other braces doubled."""
+    """The prompts of the language model: templates, other braces doubled."""
 
     # For a follow-up or the final answer: {question}, {history}
     next: str = NEXT_PROMPT
@@ -74,10 +74,10 @@ class Hop:
 
     Attributes:
         follow_up: The question.
-        answer: What was answered from its evidence; "Unanswerable" where nothing was found, ""
-            where the call failed.
-        evidence: What the retriever found for it.
-        cost: Of retrieving and answering.
+        answer: The answer from its evidence; "Unanswerable" if nothing was found, "" if the call
+            failed.
+        evidence: The retriever's hits for it.
+        cost: The cost of retrieving and answering.
         retrieved: All that the retriever's steps gave: a `D3Result`, or the list of hits.
     """
 

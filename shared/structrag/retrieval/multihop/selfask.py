@@ -121,7 +121,7 @@ class SelfAsk:
             retriever's included; no new round starts that would exceed it. A started round is
             finished, and the direct question is always asked. None: no limit.
         evidence_tokens: The token limit of the evidence in one prompt.
-        prompts: What the model is asked.
+        prompts: The prompts of the model.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class SelfAsk:
         return self.token_budget is not None and tokens > self.token_budget
 
     def _next(self, state: _Rounds, prompt: str) -> Flow[tuple[str, str]]:
-        """What the model wants next, "follow_up" or "final", and its text."""
+        """Ask for the next step: "follow_up" or "final", and its text."""
         reply = yield from ask(Ask(prompt, "selfask.next/1", llm=self.llm))
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
         if isinstance(reply, Failed):

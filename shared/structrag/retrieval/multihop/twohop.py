@@ -23,7 +23,7 @@ from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
 
 @dataclass(frozen=True, slots=True)
 class TwoHopResult:
-    """What two hops found.
+    """The result of two hops.
 
     Attributes:
         hits: The hits of both hops, alternating, each chunk once, ranks from 1; scores are those of

@@ -47,7 +47,7 @@ def gather(
             `Passages()` in place of a splitter is `EvidenceRetriever`: its passages are shown,
             with the words that match the query.
         query: Looked for in an index of each splitter's chunks. "": nothing is indexed.
-        k: How many hits a splitter.
+        k: The number of hits of each splitter.
         embedder: What `as_embedder` takes; None: LSA.
         progress: Called as (splitter's name, documents done, documents), and as (what, done, total)
             for the steps of each.
@@ -269,8 +269,8 @@ class Look(NamedTuple):
 def looks(outline: Outline) -> list[Look]:
     """The looks of a document in Markdown, in order; of another format none.
 
-    Spans of one kind do not overlap. Raw HTML, formulas and whatever else is not known for certain
-    stand as they are.
+    Spans of one kind do not overlap. Raw HTML, formulas and whatever else is uncertain stay as they
+    are.
     """
     document = outline.document
     if document.format != "markdown":

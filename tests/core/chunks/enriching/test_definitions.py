@@ -7,7 +7,6 @@ from fixture_cases import examples
 from samples import DEFINING
 
 from structrag.chunks.enriching.supplements import (
-    _long_form,
     definition_in,
     definitions,
     is_code,
@@ -50,38 +49,5 @@ def test_shortening_keeps_every_name_or_gives_none() -> None:
 
 
 @examples
-def test_the_words_that_an_acronym_stands_for(
-    short: str, before: str, long: str
-) -> None:
-    assert _long_form(short, before) == long
-
-
-@examples
 def test_acronyms_and_codes(name: str, expected: bool) -> None:
     assert is_code(name) is expected
-
-
-def count_words(text: str) -> int:
-    return len(text.split())
-
-
-THREE = ["NASA flew far.", "It was cold.", "ESA stayed."]
-
-
-@examples
-def test_sentences_nearest_the_mean_fill_the_room(
-    most: int, names: list[str], text: str | None
-) -> None:
-    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]])
-    assert shortened(THREE, vectors, names, most, count_words) == text
-
-
-@examples
-def test_of_sentences_as_near_the_first_comes_first(closer: float, second: str) -> None:
-    vectors = np.array([[1.5], [0.75], [0.75 + closer]])
-    text = shortened(["a.", "b.", "c."], vectors, [], 2, count_words)
-    assert text == f"a. {second}"
-
-
-def test_names_without_sentences_have_no_shorter_text() -> None:
-    assert shortened([], np.zeros((0, 1)), ["NASA"], 9, count_words) is None

@@ -18,9 +18,7 @@ from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
 from structrag import Cache, ContentAwareSplitter, Index
 from structrag.chunks.enriching.density import (
-    DensityFactors,
     DensitySettings,
-    Entity,
 )
 from structrag.chunks.enriching.enricher import (
     EnrichingSplitter,
@@ -224,48 +222,6 @@ def test_an_answer_that_shortens_nothing_is_not_taken() -> None:
         assert (found.extras["dropped"], found.extras["action"]) == (1, "none")
 
 
-def test_settings_at_their_edges_are_taken() -> None:
-    least = IDMSEnricher(
-        low=0,
-        high=0,
-        low_quantile=0,
-        high_quantile=0,
-        min_chunks=1,
-        min_tokens=0,
-        reduce_to=0,
-        candidates=1,
-        rounds=1,
-        growth=0,
-        max_tokens=1,
-    )
-    assert (least.low_quantile, least.high_quantile, least.max_tokens) == (0, 0, 1)
-    most = IDMSEnricher(low_quantile=1, high_quantile=1, reduce_to=1.0, growth=1)
-    assert (most.low_quantile, most.growth) == (1, 1)
-
-
-def measured(
-    density: float, tokens: int = 500, *effectiveness: float
-) -> DensityFactors:
-    """The factors of a chunk; with one entity of effectiveness 0.5 where none is named."""
-    entities = tuple(Entity("Nova", 1, value) for value in effectiveness or (0.5,))
-    return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=tokens)
-
-
-@examples
-def test_quantiles_of_enough_chunks_say_what_is_low_and_high(
-    choices: dict[str, Any], n: int, lowest: list[int], highest: list[int]
-) -> None:
-    factors = [measured(float(i)) for i in range(n)]
-    assert IDMSEnricher(**choices)._chosen(factors) == (lowest, highest)
-
-
-def test_of_chunks_of_one_density_none_stands_out() -> None:
-    factors = [measured(2.0)] * 9
-    assert IDMSEnricher()._chosen(factors) == ([], [])
-    assert IDMSEnricher(low=2.0)._chosen(factors) == (list(range(9)), [])
-    assert IDMSEnricher(high=2.0)._chosen(factors) == (list(range(9)), [])
-
-
 def count_words(text: str) -> int:
     return len(text.split())
 
@@ -310,16 +266,6 @@ def test_an_enrichment_by_name(name: str, halves: tuple[bool, bool]) -> None:
     enricher = as_enricher(name)
     assert enricher is not None
     assert (enricher.reduce, enricher.supplement) == halves
-
-
-def test_settings_that_are_defaults_or_functions_are_left_out() -> None:
-    assert enricher_settings(IDMSEnricher()) == {"density": {}}
-    changed = IDMSEnricher(counter=len, growth=0.5, reduce=False)
-    assert enricher_settings(changed) == {
-        "growth": 0.5,
-        "reduce": False,
-        "density": {},
-    }
 
 
 def test_without_a_model_a_chunk_is_shortened_to_sentences_with_its_entities() -> None:

@@ -223,33 +223,6 @@ def test_a_table_with_a_row_longer_than_the_limit_is_text(most: int, kind: str) 
     assert "".join(chunk.text for chunk in chunks) == f"# A\n\n{rows}"
 
 
-def test_runs_are_halved_at_their_middle() -> None:
-    def uneven(text: str) -> int:
-        """More than six lines, or four rows in the index, are too many at once."""
-        return (
-            words(text) if text.count("item") < 4 or "|" in text.split("\n")[-1] else 99
-        )
-
-    rows = "| Name |\n|---|\n" + "".join(f"| item{i} |\n" for i in range(12))
-    chunks = split(f"# A\n\n{rows}", max_tokens=60, counter=uneven)
-    assert [chunk.text.count("item") for chunk in chunks] == [3, 3, 3, 3]
-    assert {chunk.kind for chunk in chunks} == {"table"}
-
-
-@examples
-def test_a_table_is_text_where_a_row_does_not_fit_below_the_header(
-    labels: tuple[str, ...],
-) -> None:
-    def uneven(text: str) -> int:
-        return 99 if "\nbad" in text else words(text)
-
-    lines = "".join(f"| {label} |\n" for label in labels)
-    for table, kind in ((lines, "text"), (lines.replace("bad", "good"), "table")):
-        text = f"# A\n\n| Name |\n|---|\n{table}"
-        chunks = split(text, max_tokens=20, counter=uneven)
-        assert {chunk.kind for chunk in chunks} == {kind}
-
-
 def test_a_part_of_a_table_lists_the_images_in_its_own_rows() -> None:
     lines = "".join(f"| i{i} | ![a](x{i}.png) |\n" for i in range(4))
     chunks = split(
@@ -317,25 +290,6 @@ def test_a_caption_stays_where_the_sentences_beside_it_leave_too_little() -> Non
 
 
 @examples
-def test_a_label_that_fills_the_room_is_indexed(length: int, kind: str) -> None:
-    """Of 20 words the path takes 3 and the header 3."""
-    label = " ".join(f"w{i}" for i in range(length))
-    chunks = split(f"# A b c\n\n{rows([label, 'x'])}", max_tokens=20, counter=words)
-    assert {chunk.kind for chunk in chunks} == {kind}
-    assert all(chunk.extras["index_tokens"] <= 20 for chunk in chunks)
-
-
-def test_a_whole_table_is_cut_where_its_index_text_is_too_long() -> None:
-    line = " ".join(f"w{i}" for i in range(20)) + "."
-    text = f"# A\n\n{line}\n\n{rows(['i0', 'i1'])}"
-    # Path, line, header and labels are 26 words, the table itself 16.
-    (table,) = table_parts(text, 26)
-    assert line in table.index_text and "parts" not in table.extras
-    (table,) = table_parts(text, 25)
-    assert line not in table.index_text and "parts" not in table.extras
-
-
-@examples
 def test_as_many_lines_as_fit_are_indexed_of_an_image(
     limit: int, index_text: str
 ) -> None:
@@ -343,15 +297,6 @@ def test_as_many_lines_as_fit_are_indexed_of_an_image(
     found = split(text, max_tokens=limit, counter=words)[0]
     assert found.kind == "image" and found.index_text == index_text
     assert not {"oversize", "degraded", "description_failures"} & found.extras.keys()
-
-
-@examples
-def test_a_line_that_does_not_fit_is_cut_behind_the_last_word_that_does(
-    limit: int, index_text: str
-) -> None:
-    text = '# A\n\n![a b c d e](x.png "f g")\n'
-    (found,) = split(text, max_tokens=limit, counter=words)
-    assert found.index_text == index_text
 
 
 def test_what_is_indexed_of_an_image_in_order_and_once() -> None:

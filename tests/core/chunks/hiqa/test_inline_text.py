@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from fixture_cases import examples
-
-from structrag.chunks.hiqa.inline_text import (
-    html_tables,
-    link_definitions,
-    lone_images,
-    plain_cell,
-)
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.files import read_text
 from structrag.records import Chunk
@@ -107,45 +98,3 @@ def test_images_of_a_page_come_with_the_chunk_they_stand_in() -> None:
         ["3.png"],
         ["4.png"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("markup", "cell"),
-    [
-        ("  a   b ", "a b"),
-        ("a \\| b", "a | b"),
-        ("**Nova** [phone](nova.html)", "Nova phone"),
-        ("`x_y` and snake_case", "x_y and snake_case"),
-        ("_so_ it is", "so it is"),
-        ("H<sub>2</sub>O", "H2O"),
-        ("one<br>two", "one two"),
-        ("one<br/>two", "one two"),
-        ("a &amp; b", "a & b"),
-        ("**", "**"),
-        ("<br>", "<br>"),  # nothing else is left
-        (f"{'x' * 1996}**b**", f"{'x' * 1996}**b**"),
-        (f"{'x' * 1995}**b**", f"{'x' * 1995}b"),  # 2,000 characters
-        ("", ""),
-    ],
-)
-def test_cells_as_people_read_them(markup: str, cell: str) -> None:
-    assert plain_cell(markup) == cell
-
-
-REFERENCES = link_definitions('[w]: w.png "Wires"\n')
-
-
-@examples
-def test_images_alone(markup: str, count: int) -> None:
-    assert len(lone_images(markup, REFERENCES)) == count
-
-
-@examples
-def test_tables_of_html(markup: str, spans: list[str], left_open: int) -> None:
-    found, depth = html_tables(markup)
-    assert ([markup[start:end] for start, end in found], depth) == (spans, left_open)
-
-
-@examples
-def test_what_stands_between_images_alone(markup: str, is_alone: bool) -> None:
-    assert bool(lone_images(markup, {})) is is_alone

@@ -7,11 +7,8 @@ from typing import Any
 import pytest
 from fixture_cases import examples
 
-from structrag.chunks.divisions import divide
-from structrag.chunks.hiqa.segments import BlockRun, Segmenter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.files import read_text
-from structrag.reading.sections import parse
 from structrag.records import Chunk
 
 HTML_PRICES = (
@@ -112,24 +109,3 @@ def test_an_image_in_code_or_escaped_is_none() -> None:
     text = "Write `![a](b.png)` or \\![a](b.png).\n\n```\n![x](y.png)\n```\n\n    ![x](y.png)\n"
     (chunk,) = split(text)
     assert "images" not in chunk.extras
-
-
-def cut(text: str, format: str = "markdown") -> tuple[Segmenter, list[BlockRun]]:
-    """The segments of a text of one division."""
-    outline = parse(read_text(text, format=format))
-    segmenter = Segmenter(outline)
-    (division,) = divide(outline)
-    return segmenter, segmenter.segments(division)
-
-
-def kinds(text: str, format: str = "markdown") -> list[tuple[str, str]]:
-    """The kind and the text of each segment; they tile it."""
-    segmenter, segments = cut(text, format)
-    text = segmenter.text
-    assert "".join(text[each.start : each.end] for each in segments) == text
-    return [(each.kind, text[each.start : each.end]) for each in segments]
-
-
-def test_a_closing_tag_in_code_closes_no_table() -> None:
-    text = "<table><tr><th>a</th></tr>\n\n```\n</table>\n```\n\nWords.\n"
-    assert kinds(text) == [("text", text)]

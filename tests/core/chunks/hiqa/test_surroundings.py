@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from fixture_cases import examples
 
-from structrag.chunks.hiqa.segments import Surroundings, surroundings
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.files import read_text
-from structrag.records import Block, Chunk
-from structrag.text.cutting import Cutter
+from structrag.records import Chunk
 from structrag.text.tokens import count_tokens
 
 PRICES = (
@@ -112,53 +110,3 @@ def test_references_that_never_end_take_linear_time(text: str) -> None:
     started = process_time()
     assert "".join(chunk.text for chunk in split(text)) == text
     assert process_time() - started < 20
-
-
-def around(
-    kind: str, before: str, after: str = "", block_kind: Any = "paragraph"
-) -> Surroundings:
-    """What stands around a table or image between two blocks, each behind a heading; "": none."""
-    heading = "# Title. It is one.\n\n"
-    text = heading + before + "\n\n[table or image]\n\n" + heading + after
-    end = len(heading + before)
-    start = len(text) - len(after)
-    blocks = (
-        Block(block_kind, 0, end, header_start=len(heading)) if before else None,
-        Block(block_kind, start - len(heading), len(text), header_start=start)
-        if after
-        else None,
-    )
-    return surroundings(text, kind, *blocks, Cutter(count_tokens))
-
-
-@examples
-def test_a_sentence_that_begins_or_ends_out_of_reach_is_left_out(
-    length: int, is_whole: bool
-) -> None:
-    long = "x" * length + "."
-    found = around("image", f"One. {long}", f"{long} End.")
-    assert found.before == (("One.", long) if is_whole else (long,))
-    assert found.after == ((long, "End.") if is_whole else (long,))
-
-
-@pytest.mark.parametrize(
-    ("kind", "words", "is_caption"),
-    [
-        ("table", "Table 3", True),
-        ("image", "Table 3", False),
-        ("table", "Figure 3", False),
-        ("table", "Table of contents", False),
-        ("image", "*all of it*", True),
-        ("image", "*all* of it", False),
-        ("table", "*all of it*", False),
-        ("table", "Table 1 " + "x" * 1992, True),  # 2,000 characters
-        ("table", "Table 1 " + "x" * 1993, False),
-    ],
-)
-def test_what_begins_like_a_caption_is_one(
-    kind: str, words: str, is_caption: bool
-) -> None:
-    assert (around(kind, "", words).caption != "") is is_caption
-    assert (around(kind, words).caption != "") is is_caption
-    # A list or a quote is none.
-    assert around(kind, words, block_kind="list").caption == ""

@@ -6,16 +6,10 @@ from time import process_time
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.chunks.hiqa.table_text import (
-    TextTable,
-    html_table,
-    pipe_table,
-)
 from structrag.reading.files import read_file, read_text
 from structrag.records import Chunk
 
@@ -177,7 +171,7 @@ def test_every_header_and_label_is_indexed_and_no_value(
 
 
 @pytest.mark.slow
-def test_a_table_of_20000_rows_takes_linear_time() -> None:
+def test_a_table_of_8000_rows_takes_linear_time() -> None:
     def seconds(n: int, row: str) -> float:
         text = "# T\n\n| Name | Price |\n|---|---|\n" + "".join(
             row.format(i) for i in range(n)
@@ -190,12 +184,12 @@ def test_a_table_of_20000_rows_takes_linear_time() -> None:
         assert sum(chunk.index_text.count("item") for chunk in chunks) == n
         return spent
 
-    seconds(1_000, "| item {0} | {0} |\n")
+    seconds(500, "| item {0} | {0} |\n")
     small, large = (
-        seconds(2_000, "| item {0} | {0} |\n"),
-        seconds(20_000, "| item {0} | {0} |\n"),
+        seconds(1_000, "| item {0} | {0} |\n"),
+        seconds(8_000, "| item {0} | {0} |\n"),
     )
-    assert large < 25 * small + 0.5  # a quadratic reader needs 100 times as long
+    assert large < 20 * small + 0.2  # a quadratic reader needs 64 times as long
     assert large < 5
 
 
@@ -232,62 +226,4 @@ def test_tables_of_real_documents(data_dir: Any) -> None:
     assert "1,505,386" not in sheet.index_text
 
 
-def pipes(rows: str, *, header: int = 0, **settings: Any) -> TextTable | None:
-    """The table of pipe rows behind a line of text, of which so many are the header."""
-    text = f"Before.\n{rows}Behind."
-    starts = [8]
-    for line in rows.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    end = starts.pop()
-    header_end = starts[header] if 0 < header < len(starts) else header and end
-    return pipe_table(text, 8, end, starts, header_end, **settings)
-
-
-@examples
-def test_the_first_row_stands_for_a_header_that_says_nothing(
-    rows: str, header: int
-) -> None:
-    table = pipes(rows, header=header)
-    assert table is not None and table.headers == ("a", "b")
-    assert [row.cells for row in table.rows] == [("1", "2"), ("3", "4")]
-    assert table.header_end == table.rows[0].start
-
-
-@examples
-def test_rows_without_a_header_or_without_a_cell_below_it_are_no_table(
-    rows: str, header: int
-) -> None:
-    assert pipes(rows, header=header) is None
-
-
-@examples
-def test_cells_stand_between_bars(line: str, row: tuple[str, ...]) -> None:
-    table = pipes(f"| a | b |\n|---|---|\n{line}\n", header=2)
-    assert table is not None and table.rows[0].cells == row
-
-
 TEN, ELEVEN = "one two three four five six 7", "one two three four five six 7 8"
-
-
-HTML = "<table><tr><th>a</th><th>b</th></tr>{}</table>"
-
-
-ONE_ROW = "<tr><td>1</td><td>2</td></tr>"
-
-
-@pytest.mark.parametrize(
-    ("markup", "is_table"),
-    [
-        (HTML.format(ONE_ROW), True),
-        ("<p>Words.</p>", False),
-        ("", False),
-        (HTML.format(ONE_ROW) * 2, False),  # two tables
-        ("<h2>Prices</h2>" + HTML.format(ONE_ROW), False),
-        (HTML.format(ONE_ROW) + "<p>Words.</p>", False),
-        (HTML.format(""), False),
-    ],
-)
-def test_a_piece_of_html_is_a_table_if_it_is_nothing_else(
-    markup: str, is_table: bool
-) -> None:
-    assert (html_table(markup, 0) is not None) is is_table

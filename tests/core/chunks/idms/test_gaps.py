@@ -65,13 +65,6 @@ def test_weakest_only_joins(
 
 
 @examples
-def test_a_gap_is_kept_more_than_a_billionth_above_the_threshold(
-    above: float, is_kept: bool
-) -> None:
-    assert AdaptiveThreshold(0.25).keeps(0.25 + above) is is_kept
-
-
-@examples
 def test_the_threshold_is_the_mean_of_the_last_margins(
     warmup: int, history: int | None, thresholds: list[float]
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, ScriptedModel, Weigher
-from fixture_cases import examples
 
 from structrag.chunks.idms.sentence_margins import window_of
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -165,11 +164,6 @@ def test_a_model_given_as_margin_is_asked_what_one_given_as_llm_is() -> None:
     mine.prompt = "{left} or {right}?"  # of its own, which it asks when it is called
     IDMSSplitter.paper(margin=mine).split(read_text(text))
     assert not mine.prompts
-
-
-@examples
-def test_a_context_shows_so_many_sentences(context: str, window: int | None) -> None:
-    assert window_of(context) == window
 
 
 def margins_of(margin: Any, text: str = TEXT, **choices: Any) -> list[list[float]]:

@@ -319,23 +319,6 @@ def test_chunks_say_what_their_margins_were_read_from() -> None:
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        {"warmup": 0},
-        {"history": 1},
-        {"target_tokens": 1},
-        {"theta0": 1},
-        {"theta0": -math.inf},
-        {"min_tokens": 0, "max_tokens": 1},
-        {"min_tokens": 7, "max_tokens": 7},
-    ],
-)
-def test_settings_at_their_edges_are_taken(choices: dict[str, Any]) -> None:
-    splitter = IDMSSplitter(**choices)
-    assert {name: getattr(splitter, name) for name in choices} == choices
-
-
 def test_as_published_the_threshold_is_the_mean_of_all_margins_before() -> None:
     text = "# P\n\nA one. B one.\n\n# Q\n\nC one. D one.\n"
     margins = {"B one.": 0.5, "C one.": -0.25, "D one.": 0.125}

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, Similarities
-from fixture_cases import examples
 from samples import numbered
 
 from structrag.chunks.divisions import divide
-from structrag.chunks.pic.instructions import Instruction
-from structrag.chunks.pic.splitter import Judged, PICSplitter, judge
-from structrag.chunks.units import Unit, UnitScope
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Chunk
@@ -81,44 +78,4 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
     assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
 
 
-@examples
-def test_a_run_of_units_that_differ_is_judged_by_its_mean(
-    flags: list[bool], mean: float, is_relevant: bool
-) -> None:
-    judged = Judged(
-        [0.0] * 3, None, np.zeros(3), 0.5, np.array(flags), lambda run: mean
-    )  # type: ignore[arg-type]
-    assert judged.is_relevant((0, 3)) is is_relevant
-
-
 (DIVISION,) = divide(parse(read_text("x")))
-
-
-def judged(values: list[float], tokens: list[int], **changes: Any) -> Judged:
-    """Units of so many tokens whose vectors have these cosines to the instruction."""
-    units = tuple(
-        Unit(i, i + 1, i, n, "paragraph", DIVISION) for i, n in enumerate(tokens)
-    )
-    matrix = np.array([[value, math.sqrt(1 - value * value)] for value in values])
-    settings = {"threshold": "mean", "spread": 0.0, "hysteresis": 0.0, **changes}
-    instruction = Instruction(np.array([[1.0, 0.0]]), note="cats")
-    return judge(UnitScope((), units, ()), matrix, instruction, **settings)
-
-
-def test_a_chunk_compared_with_less_than_was_wished_says_so() -> None:
-    units = (Unit(0, 1, 0, 1, "paragraph", DIVISION),)
-    instruction = Instruction(np.array([[1.0, 0.0]]), degraded=True)
-    found = judge(
-        UnitScope((), units, ()),
-        np.array([[1.0, 0.0]]),
-        instruction,
-        threshold=0.5,
-        spread=0.0,
-        hysteresis=0.0,
-    )
-    assert found.extras((0, 1)) == {
-        "relevant": True,
-        "mean_similarity": 1.0,
-        "threshold": 0.5,
-        "degraded": True,
-    }

@@ -343,25 +343,6 @@ def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
     assert len(found.chunks) == 3
 
 
-@examples
-def test_settings_at_their_edges_are_taken(changes: dict[str, Any]) -> None:
-    splitter = PICSplitter(**changes)
-    assert {name: getattr(splitter, name) for name in changes} == changes
-
-
-@examples
-def test_settings_just_beyond_their_edges_are_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameter, match=next(iter(changes))):
-        PICSplitter(**changes)
-
-
-@examples
-def test_the_least_tokens_are_a_third_of_the_limit(
-    changes: dict[str, Any], least: int
-) -> None:
-    assert PICSplitter(**changes).least_tokens == least
-
-
 def count_words(text: str) -> int:
     return len(text.split())
 
@@ -413,15 +394,6 @@ def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
     assert len(across.explain(document, embedder=HashEmbedder()).series) == 1
     flat = read_text("Word word word. " * 700, format="text")
     assert len(splitter.explain(flat, embedder=HashEmbedder()).series) == 1
-
-
-@examples
-def test_a_scope_that_can_only_be_one_chunk_is_not_looked_at(
-    n: int, choices: dict[str, Any], is_looked_at: bool
-) -> None:
-    splitter = PICSplitter(counter=by_words, **choices)
-    found = splitter.explain(numbered(n), embedder=HashEmbedder())
-    assert (len(found.series[0].values) > 0) is is_looked_at
 
 
 def test_a_section_of_two_sentences_is_not_looked_at() -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
-from fixture_cases import examples
 from samples import guide, numbered, topics
 
 from structrag import Cache
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.pic.summaries import pack
 
 
 def test_a_long_document_is_summarised_in_windows() -> None:
@@ -87,13 +85,3 @@ def test_as_published_one_call_reads_all_and_its_answer_stays_whole() -> None:
         "Give the summary directly, without any other text."
     )
     assert explanation.series[0].note == long
-
-
-@examples
-def test_pieces_are_put_together_up_to_just_the_window(
-    pieces: list[str], window: int | None, least: int, packed: list[str]
-) -> None:
-    found = pack(pieces, window, least=least)
-    assert [" ".join(text.split()) for text in found] == [
-        " ".join(text.split()) for text in packed
-    ]

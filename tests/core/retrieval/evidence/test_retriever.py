@@ -453,11 +453,6 @@ def test_a_number_of_passages_are_not_joined() -> None:
     assert joined.chunk.text == PUMPS.text.strip()
 
 
-def test_below_one_sentence_a_number_of_passages_gives_its_beginning() -> None:
-    (hit,) = made(HashTokens()).search("Which blue pump leaks?", 2, max_tokens=4)
-    assert hit.chunk.text == "The blue pump"
-
-
 def test_blocks_and_what_is_beside_a_passage() -> None:
     retriever = made(HashTokens())
     first, second, third = retriever.blocks("pumps")
@@ -484,15 +479,6 @@ def test_every_sentence_has_a_score() -> None:
     assert retriever.run(retriever.sentence_scores_flow(" ")) == {}
     nothing = EvidenceRetriever(HashTokens())
     assert nothing.run(nothing.sentence_scores_flow("boats")) == {}
-
-
-def test_hits_are_explained_only_for_a_question() -> None:
-    retriever = made(HashTokens())
-    hits = retriever.search("Which blue pump leaks?", 2)
-    assert [len(of_hit) for of_hit in retriever.explain("pump", hits)] == [2, 2]
-    assert retriever.explain(" ", hits) == [(), ()]
-    inside = retriever.search("pump", 1, where={"year": 2020})
-    assert len(retriever.explain("pump", inside, where={"year": 2020})) == 1
 
 
 def test_settings_of_reading_must_be_those_it_was_built_with(tmp_path: Path) -> None:
@@ -528,16 +514,6 @@ async def test_a_model_that_gives_other_vectors_now_is_refused(kind: Any) -> Non
     ):
         retriever.add([read_text("A new text.", id="new")])
     assert retriever.document_ids == ["pumps", "boats"]
-
-
-def test_token_vectors_of_another_length_are_refused() -> None:
-    tokens = HashTokens()
-    retriever = made(HashEmbedder(), token_encoder=tokens)
-    tokens.dimensions = 16
-    with pytest.raises(
-        InvalidAnswer, match=r"token vectors .* must have 32 dimensions"
-    ):
-        retriever.search("blue pump")
 
 
 def test_of_a_long_question_the_ends_are_read_and_the_rarest_words_matched() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from structrag import EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.evidence.shortening import Place, Shortener, Slice
+from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
 from structrag.text.tokens import count_tokens
 
 SENTENCES = [
@@ -76,7 +76,7 @@ def shortened(
     index = EvidenceRetriever.from_documents([document], language=language, **options)
     tail = text.removeprefix("Found:\n\n")
     start = STORED.find(tail) if tail in STORED else 9
-    place = Place(index.handle, "d", start, start + len(tail))
+    place = StoredSlice(index.handle, "d", start, start + len(tail))
     shortener = Shortener(**options)
     encoder.passes.clear()
     with_index = shortener.shorten([text], "Which seal is made of rubber?", [place])

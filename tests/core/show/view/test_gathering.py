@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.records import Chunk, Document
 from structrag.show.view import gather
-from structrag.show.view.gathering import chunk_record
 
 
 def test_chunks_are_the_splitters_own_and_in_characters() -> None:
@@ -73,12 +70,6 @@ def test_gather_says_what_is_wrong(documents: list[Any]) -> None:
         gather(documents, splitters())
 
 
-def test_either_documents_or_methods_are_not_enough() -> None:
-    for documents, methods in (([], splitters()), ([manual()], {})):
-        with pytest.raises(InvalidParameter, match="nothing to show"):
-            gather(documents, methods)
-
-
 def test_methods_are_named_with_their_limits() -> None:
     class Whole:
         def split(self, document: Document) -> list[Chunk]:
@@ -97,19 +88,3 @@ def test_methods_are_named_with_their_limits() -> None:
         {"name": "evidence", "splitter": "EvidenceRetriever", "passages": True},
     ]
     assert calls[:3] == [("whole", n, 2) for n in range(3)]
-
-
-def scope(
-    units: list[Any], values: list[float], *thresholds: float, note: str = ""
-) -> Any:
-    return SimpleNamespace(units=units, values=values, thresholds=thresholds, note=note)
-
-
-def test_numbers_that_json_lacks_are_none_in_extras() -> None:
-    extras = {"mean": math.nan, "deep": [{"n": (1, math.inf, 0.1234567)}], 7: True}
-    chunk = Chunk("c", "d", "s", 3, 5, "ab", extras=extras)
-    assert chunk_record(chunk)["extras"] == {
-        "mean": None,
-        "deep": [{"n": [1, None, 0.123457]}],
-        "7": True,
-    }

@@ -620,6 +620,7 @@ def test_commas_and_function_words_are_no_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_million_characters_stay_usable(page: Page, tmp_path: Path) -> None:
     text = "".join(
         f"# Chapter {i}\n\n{SECTIONS}" for i in range(1_000_000 // len(SECTIONS) + 1)

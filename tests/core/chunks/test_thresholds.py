@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -111,11 +110,3 @@ def test_thresholds_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(InvalidParameter, match="threshold"):
         check_threshold(threshold, spread)
-
-
-@examples
-def test_a_billionth_below_a_threshold_is_at_it(below: float, is_above: bool) -> None:
-    assert labels([0.5 - below], 0.5).tolist() == [is_above]
-    # The label begins at the upper margin, and ends below the lower one.
-    assert labels([0.1, 0.75 - below], 0.5, margin=0.25).tolist() == [False, is_above]
-    assert labels([0.9, 0.25 - below], 0.5, margin=0.25).tolist() == [True, is_above]
