@@ -1,4 +1,4 @@
-"""What others read or cut, as LangChain documents with their structure."""
+"""Documents and pages of other readers as LangChain documents with their structure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from structrag.reading.bridges.placed import PlacedDocument
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
-    """What docling or Unstructured read, for the splitters and retrievers here.
+    """Convert what docling or Unstructured read, for the splitters and retrievers here.
 
     Example:
         >>> from structrag.reading.bridges.unstructured import from_unstructured

@@ -80,7 +80,7 @@ def document_with(text: str, metadata: HitMetadata, id: str | None) -> Document:
 
 
 def as_host(document: Document) -> HostDocument:
-    """What the core asks of a LangChain document."""
+    """A LangChain document, reduced to what the core needs."""
     return HostDocument(
         document.page_content, document.metadata, str(document.id or "")
     )

@@ -160,7 +160,7 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
 
 
 def _place(document: Document) -> Place | None:
-    """Where the index that gave a document holds it."""
+    """The place of a document in the index that returned it."""
     keys = INDEX_KEY, "doc_id", "start_index", "end_index"
     values: list[Any] = [document.metadata.get(key) for key in keys]
     return None if None in values else Place(*values)

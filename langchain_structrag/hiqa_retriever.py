@@ -184,8 +184,8 @@ class LexicalRoute(EngineRoute):
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:
-    """Where a result may say what it is. In its metadata, and in what Elasticsearch's retriever
-    puts inside."""
+    """Mappings in which a result may say what it is: its metadata, and what Elasticsearch's
+    retriever puts inside."""
     yield document.metadata
     source = document.metadata.get("_source")
     if isinstance(source, Mapping):

@@ -149,8 +149,8 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
 
 
 def chunk_of(document: Document) -> Chunk:
-    """A result of another retriever as a chunk. Where its metadata has a heading path, that is its
-    context."""
+    """A result of another retriever as a chunk, whose context is the heading path in its
+    metadata."""
     return passage(
         str(document.id or digest(document)),
         document_id(document),

@@ -1,4 +1,4 @@
-"""What text splitters that ask models share: models, many documents, async."""
+"""Base of the text splitters that call models: models, many documents, async."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others read or cut, as LlamaIndex documents with their structure."""
+"""Documents and pages of other readers as LlamaIndex documents with their structure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HIDDEN = [FORMAT_KEY, PAGES_KEY, PAGE_STARTS, PLACE_STARTS]
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
-    """What docling or Unstructured read, for the node parsers and retrievers here.
+    """Convert what docling or Unstructured read, for the node parsers and retrievers here.
 
     Example:
         >>> from structrag.reading.bridges.unstructured import from_unstructured

@@ -141,7 +141,7 @@ def make_node(
 
 
 def hide_structure(node: TextNode) -> None:
-    """Hide our structural keys from both kinds of model. Those that the node has, and no others."""
+    """Hide the structural keys that the node has from both kinds of model."""
     hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
     # A chunk without titles above it has an empty context, which would only cost tokens.
     empty = [key for key in SHOWN_KEYS if node.metadata.get(key) == ""]

@@ -177,7 +177,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
 
 
 def _place(node: Any) -> Place | None:
-    """Where the index that gave a node holds it."""
+    """The place of a node in the index that returned it."""
     handle = node.metadata.get(INDEX_KEY)
     values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
     return None if None in values else Place(*values)

@@ -1,5 +1,5 @@
-"""What every node parser here shares. From nodes to core documents, and from chunks to nodes that
-keep the limit."""
+"""Base of the node parsers: from nodes to core documents, and from chunks to nodes that keep the
+limit."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def inherited(
 ) -> tuple[dict[str, Any], list[str], int]:
     """A node's metadata for what is made of it, the keys not to embed, the tokens of the others.
 
-    Where the embedded metadata counts more than `room` tokens, its longest values are not embedded.
+    If the embedded metadata has more than `room` tokens, its longest values are not embedded.
     """
     metadata = {
         key: value for key, value in node.metadata.items() if key not in OWN_KEYS

@@ -71,7 +71,7 @@ PAGE_KEYS = ("page", "page_number", "page_label")  # which page of a file a text
 
 @dataclass(frozen=True, slots=True)
 class HostDocument:
-    """What is asked of a host framework's document.
+    """A host framework's document, reduced to what the core needs.
 
     Attributes:
         text: Its text, without metadata.
@@ -168,9 +168,8 @@ class _FlatPages:
         self._characters: float = 0
 
     def add(self, file: str, characters: int, is_flat: Callable[[], bool]) -> bool:
-        """Whether there are too many with this page.
-
-        That is said once a file. A file "" is alone.
+        """Return True once a file, when too many characters have come with this page. A file ""
+        stands alone.
         """
         if not file or file != self._file:
             self._file, self._characters = file, 0

@@ -81,7 +81,7 @@ _EMPTY: Mapping[str, Any] = {
 
 
 class HitMetadata(dict[str, Any]):
-    """What a host's metadata says of a hit: items of the passage, and facts of the search.
+    """A host's metadata of a hit: items of the passage, and facts of the search.
 
     The items say whose passage it is and where it stands, so it is equal whatever was asked. The
     facts, such as `score`, are found by their keys alone: they are not iterated over, compared,
@@ -217,8 +217,7 @@ def is_oversize(chunk: Chunk) -> bool:
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
-    """What a hit's routes say: `routes` (ranks), `scores` and `score_parts`. Each is {} where there
-    is nothing to say."""
+    """Results of a hit's routes: `routes` (ranks), `scores` and `score_parts`. Each may be {}."""
     return {
         "routes": {name: int(rank) for name, rank in hit.routes.items()},
         "scores": {name: float(score) for name, score in hit.scores.items()},

@@ -1,4 +1,4 @@
-"""What both adapters' models do alike: answers, JSON, margins, vectors, and their tokens."""
+"""Base classes of both adapters' models: answers, JSON, margins, vectors, and their tokens."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def tried(
     flow: Generator[Mapping[str, Any], Any, T],
     call: Callable[[Mapping[str, Any]], Any],
 ) -> T:
-    """What steps return whose parameters are tried by `call`."""
+    """Run `flow`, trying the parameters that it yields by `call`, and return its result."""
 
     def answer(parameters: Mapping[str, Any]) -> Any:
         try:

@@ -62,8 +62,8 @@ def is_setting(name: str) -> bool:
 
 
 def weights_held(model: Any) -> Iterator[tuple[str, str]]:
-    """What tells a model in this process from others of its name. The weights that a host's model
-    holds, and how it draws answers."""
+    """Yield the weights that a host's model in this process holds, and how it draws answers. They
+    tell models of the same name apart."""
     encoder, (transformer, _) = encoder_of(model), transformer_of(model)
     if encoder is not None:
         yield "weights", encoder_label(encoder)
@@ -110,7 +110,7 @@ def _is_shown(part: Any) -> bool:
 
 
 def _settings_of(value: Any) -> dict[str, Any]:
-    """What an object holds: the changed fields of a Pydantic model, attributes of any other."""
+    """Settings of an object: the changed fields of a Pydantic model, attributes of any other."""
     kind: Any = type(value)
     fields = getattr(kind, "model_fields", None)
     if fields is None:

@@ -15,10 +15,8 @@ from structrag.records import Chunk, Document
 
 
 def chunk_at(reader: CorpusReader, doc_id: str, start: int, end: int) -> Chunk | None:
-    """The chunk of a document that holds the characters `[start, end)`.
-
-    None if there is no such document, or no one chunk that does. Of chunks that overlap, the last
-    one that begins at or before `start` counts.
+    """The chunk of a document that contains the characters `[start, end)`. None if there is no such
+    document or chunk. If chunks overlap, the last one that begins at or before `start` counts.
     """
     try:
         rows = reader.rows_of(doc_id)
@@ -60,7 +58,7 @@ def original_span(
 
 
 def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
-    """Where a host says that a text begins, if that can be.
+    """Return the `start` that a host gives for a text, if it is plausible.
 
     None unless the length to the end fits the text.
 
@@ -76,7 +74,7 @@ def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
 def slice_places(
     text: str, metadata: Mapping[str, Any], start: int, end: int
 ) -> dict[str, int]:
-    """Where `text[start:end]` stands, by the places of the text in its metadata.
+    """The places of `text[start:end]`, by those of the text in its metadata.
 
     They are `start_index`, `end_index`, `source_start` and `source_end`, those that are there. A
     span that is not as long as the text, such as that of markup, stays: it holds the slice. A
@@ -120,10 +118,10 @@ _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")
 
 
 def trim_span(text: str) -> tuple[int, int]:
-    """Where a text begins and ends without white space around it.
+    """The span of a text without white space around it.
 
     The first line that is not blank keeps its indentation, which means something in code and lists.
-    Of a blank text nothing is left.
+    The span of a blank text is empty.
 
     Example:
         >>> trim_span("\\n    x = 1\\n\\n")

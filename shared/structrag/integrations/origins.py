@@ -21,9 +21,7 @@ _TITLE = "title"  # of the whole document, as loaders give it
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a text to be split stands in its source.
-
-    Its source is what it was cut from.
+    """The place of a text to be split in its source, which it was cut from.
 
     Attributes:
         start: Where it begins there, in characters; None: unknown.
@@ -94,8 +92,7 @@ def parent_of(
 
 
 def titles_above(path: tuple[str, ...], document: Document) -> tuple[str, ...]:
-    """The titles down to a text, its own headings excepted. Those are the headings at its own
-    beginning."""
+    """The titles that lead to a text, without the headings at its own beginning."""
     if not path:
         return ()
     leading = _leading_path(document)

@@ -19,7 +19,7 @@ def joined_pages(
 ) -> list[tuple[HostDocument, tuple[Place, ...]]]:
     """The pages of each file as one text.
 
-    Files come in the order of their first pages. What names no file or no page stays alone. The
+    Files come in the order of their first pages. A text without a file or page stays alone. The
     metadata is what all pages of a file say, with the number of `pages`.
 
     Example:
@@ -67,7 +67,7 @@ def _is_same(metadata: Mapping[str, Any], key: str, value: Any) -> bool:
 
 
 def _numbers(pages: list[HostDocument]) -> list[int]:
-    """The pages' numbers from 1. Those of loaders that count from 0 are one more."""
+    """The pages' numbers from 1, also for loaders that count from 0."""
     numbers = []
     for position, page in enumerate(pages):
         values = (
