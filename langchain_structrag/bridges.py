@@ -8,9 +8,8 @@ from typing import Any
 from langchain_core.documents import Document
 
 from langchain_structrag.conversion import as_host, check_documents
-from structrag.integrations.documents import json_values
+from structrag.integrations.documents import joined_pages, json_values
 from structrag.integrations.metadata import FORMAT_KEY
-from structrag.integrations.pages import joined_pages
 from structrag.reading.bridges.placed import PlacedDocument
 
 

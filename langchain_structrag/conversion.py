@@ -26,8 +26,12 @@ from structrag.integrations.metadata import (
     place_notes,
 )
 from structrag.integrations.naming import words_of
-from structrag.integrations.offsets import trusted_start
-from structrag.integrations.origins import Origin, parent_of, under_titles
+from structrag.integrations.places import (
+    Origin,
+    parent_of,
+    trusted_start,
+    under_titles,
+)
 from structrag.reading.paging import pages_between
 
 # Of a chunk; a page of a loader has no last one.

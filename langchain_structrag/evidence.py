@@ -17,7 +17,7 @@ from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.offsets import slice_metadata
+from structrag.integrations.places import slice_metadata
 from structrag.integrations.retrievers import check_limits, in_host_words
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever

@@ -40,7 +40,7 @@ from structrag.integrations.metadata import (
     SEGMENT_TEXT_KEY,
     chunk_notes,
 )
-from structrag.integrations.offsets import trusted_start
+from structrag.integrations.places import trusted_start
 from structrag.integrations.splitters import (
     UNLIMITED,
     changes_of,

@@ -15,7 +15,7 @@ from langchain_structrag.models import models_of
 from langchain_structrag.splitting import ChunkNames, StructureSplitter
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
-from structrag.integrations.origins import Origin
+from structrag.integrations.places import Origin
 from structrag.integrations.retrievers import LSA, chosen_embedding
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache

@@ -62,7 +62,7 @@ from structrag.integrations.metadata import (
     heading_notes,
     without_page_starts,
 )
-from structrag.integrations.offsets import trimmed
+from structrag.integrations.places import trimmed
 from structrag.integrations.retrievers import (
     chosen_embedding,
     in_host_words,

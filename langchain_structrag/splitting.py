@@ -31,8 +31,7 @@ from structrag.integrations.metadata import (
     heading_path,
     without_page_starts,
 )
-from structrag.integrations.offsets import TrimmedLength, trimmed
-from structrag.integrations.origins import REPLACED_KEYS, Origin
+from structrag.integrations.places import REPLACED_KEYS, Origin, TrimmedLength, trimmed
 from structrag.integrations.retrievers import in_host_words
 from structrag.reading.formats import check_format
 from structrag.records import Chunk

@@ -7,9 +7,13 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, Document, MetadataMode
 
-from structrag.integrations.documents import HostDocument, document_name, json_values
+from structrag.integrations.documents import (
+    HostDocument,
+    document_name,
+    joined_pages,
+    json_values,
+)
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
-from structrag.integrations.pages import joined_pages
 from structrag.reading.bridges.placed import PlacedDocument
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 

@@ -36,7 +36,7 @@ from structrag.integrations.metadata import (
     place_notes,
     without_page_starts,
 )
-from structrag.integrations.offsets import trim_span, trimmed
+from structrag.integrations.places import trim_span, trimmed
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 from structrag.records import Chunk, Document, Hit
 

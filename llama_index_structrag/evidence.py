@@ -22,7 +22,7 @@ from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.offsets import slice_metadata
+from structrag.integrations.places import slice_metadata
 from structrag.integrations.retrievers import (
     check_limits,
     in_host_words,

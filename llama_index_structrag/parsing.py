@@ -44,8 +44,13 @@ from structrag.chunks.model_splitter import answered, groups_of
 from structrag.errors import check_arguments, check_choice
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import CONTEXT_KEY, chunk_notes, is_oversize
-from structrag.integrations.offsets import original_span, trimmed, trusted_start
-from structrag.integrations.origins import parent_of, under_titles
+from structrag.integrations.places import (
+    original_span,
+    parent_of,
+    trimmed,
+    trusted_start,
+    under_titles,
+)
 from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import defaults_of, hints_of
 from structrag.model_calls.flow import gather, memoised

@@ -20,7 +20,7 @@ from structrag.integrations.metadata import (
     score_notes,
     source_notes,
 )
-from structrag.integrations.offsets import neighbours, trimmed
+from structrag.integrations.places import neighbours, trimmed
 from structrag.integrations.segments import with_segments
 from structrag.model_calls.settings import ASKING, arguments_of
 from structrag.reading.settings import ReadOptions

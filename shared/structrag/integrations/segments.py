@@ -11,7 +11,7 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.index import Index
-from structrag.integrations.offsets import chunk_at
+from structrag.integrations.places import chunk_at
 from structrag.integrations.stores import rank_scores
 from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk, Hit
