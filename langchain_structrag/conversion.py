@@ -34,7 +34,7 @@ from structrag.integrations.places import (
 )
 from structrag.reading.paging import pages_between
 
-# Of a chunk; a page of a loader has no last one.
+# Keys of a chunk's pages; a page of a loader has no `last_page`.
 PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)
 
 
@@ -54,8 +54,7 @@ def to_split(
         place: int | None = 0
     elif isinstance(end, int):
         place = trusted_start(document.page_content, start, end)
-    # LangChain's own splitters write no end, and -1 where they did not find the text.
-    else:
+    else:  # LangChain's own splitters write no end, and -1 for a text that they did not find
         place = start
     parent = parent_of(
         source, document.metadata, place if place is None or place >= 0 else None

@@ -135,7 +135,7 @@ class HiQARetriever(IndexRetriever):
         return packed(hits, self.index, self.max_tokens, self.counter)
 
 
-# Where retrievers put a result's score in its metadata.
+# Metadata keys in which retrievers put a result's score.
 SCORE_KEYS = ("_score", "score", "relevance_score")
 
 

@@ -381,7 +381,7 @@ def _allows(declared: Any, *accepted: type) -> bool:
         return _allows(get_args(declared)[0], *accepted)
     if origin in {Union, types.UnionType}:
         return any(_allows(part, *accepted) for part in get_args(declared))
-    # What is left open, or is an annotation as text, may be anything.
+    # Open types, and annotations as text, may be anything.
     if declared is Any or declared is object or isinstance(declared, str | TypeVar):
         return True
     return (

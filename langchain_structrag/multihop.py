@@ -135,7 +135,7 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
         raise InvalidParameter(
             f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
         )
-    # Those of this package have a retriever of the core inside.
+    # This package's retrievers contain one of the core.
     inner = getattr(retriever, "_stepped", None)
     if inner is not None:
         return inner()  # type: ignore[no-any-return]

@@ -24,7 +24,7 @@ from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.settings import CallOptions
 
-# What users of other retrievers and stores write, and what it is called here.
+# Arguments of other retrievers and stores -> advice.
 HINTS = {
     "search_kwargs": (
         "Pass k=4 for the number of results, and where=... to invoke for a condition."
@@ -139,7 +139,7 @@ class FormatterArguments(CallOptions, total=False):
     whole_previous: bool
 
 
-# What the core calls what has another name in LangChain.
+# The core's names of settings that have another name in LangChain -> advice.
 SPLITTER_HINTS = hints_of(counter="length_function")
 
 

@@ -25,7 +25,7 @@ from structrag.reading.settings import ReadingSettings
 from structrag.text.cutting import SentenceSplitter
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
-# What users of other retrievers and stores write, and what it is called here.
+# Arguments of other retrievers and stores -> advice.
 HINTS = {
     "storage_context": "Pass vector_store=, and save and load the retriever.",
     "transformations": "Pass node_parser=.",

@@ -470,10 +470,7 @@ def updated_prompts(
 
 
 def _core_splitter(node_parser: Any) -> Any:
-    """The splitter of the core.
-
-    With the heading path unless the parser was told to leave it out.
-    """
+    """The splitter of the core, with the heading path unless the parser has `add_context=False`."""
     if isinstance(node_parser, StructureNodeParser):
         if "add_context" not in node_parser.model_fields_set:
             node_parser = node_parser.model_copy(update={"add_context": True})

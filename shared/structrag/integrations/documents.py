@@ -1,5 +1,5 @@
-"""A host framework's documents as structrag's: format, title, metadata, stable ids, and the pages of
-a file joined again."""
+"""A host framework's documents as structrag's: format, title, metadata and stable ids. Pages of a
+file are joined again."""
 
 from __future__ import annotations
 
@@ -40,8 +40,13 @@ from structrag.reading.paging import written_starts
 from structrag.records import Document
 from structrag.text.numbers import whole_number
 
-FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
-TYPE_KEYS = ("file_type", "mimetype", "mime_type", "content_type")  # and its media type
+FILE_KEYS = ("source", "file_path", "file_name")  # keys of a text's file
+TYPE_KEYS = (
+    "file_type",
+    "mimetype",
+    "mime_type",
+    "content_type",
+)  # and of its media type
 MEDIA_TYPES = {
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
@@ -194,7 +199,7 @@ def file_of(metadata: Mapping[str, Any]) -> str:
 
 
 def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
-    """The format of a text that its metadata tells.
+    """The format of a text by its metadata.
 
     "markdown", "html" or "text", else "auto". A formatter's own note comes first, then the media
     type, then the suffix of the file. HTML is believed only of a text that begins with a tag: many

@@ -10,7 +10,12 @@ from structrag.models.embedders import SentenceTransformerEmbedder
 from structrag.models.transformers_margin import TransformersMargin
 from structrag.text.tokens import TokenCounter, count_tokens
 
-_HELD = ("client", "_client", "model", "_model")  # where hosts keep the encoder
+_HELD = (
+    "client",
+    "_client",
+    "model",
+    "_model",
+)  # attributes in which hosts keep the encoder
 
 
 @dataclass(frozen=True, slots=True)

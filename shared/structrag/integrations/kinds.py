@@ -164,7 +164,7 @@ class CoreOptions(IndexSettings, total=False):
     """Arguments of the core's retrievers and indexes, by their own names."""
 
     llm: Any
-    # of how is searched
+    # the search
     routes: Sequence[Any] | None
     fusion: str | None
     weights: Mapping[str, float] | None
@@ -184,7 +184,7 @@ class CoreOptions(IndexSettings, total=False):
     routing: Routing | None
     selection: Selection | None
     evidence: Any
-    # of what is indexed
+    # the index
     summariser: Any
     summary_tokens: int | None
     whole_tokens: int | None

@@ -33,7 +33,7 @@ Top = Sequence[tuple[str, float]]
 PARAMETERS: tuple[dict[str, Any], ...] = (
     {"logprobs": True, "top_logprobs": 20, "max_tokens": 1, "temperature": 0},
     {"logprobs": True, "top_logprobs": 20},  # for models that refuse one of the others
-    {},  # what is refused then too was not refused for its parameters
+    {},  # a call that fails without parameters did not fail for them
 )
 # HTTP status codes that have nothing to do with parameters: who asks, how often, and who is down.
 ELSEWHERE = {401, 402, 403, 407, 408, 409, 413, 421, 423, 425, 429, 502, 503, 504, 529}

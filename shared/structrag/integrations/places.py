@@ -182,7 +182,7 @@ class TrimmedLength:
         return length if inner == text else max(length, self.length_function(inner))
 
 
-# What a chunk never takes over from the chunk that it is cut from.
+# Keys that a chunk does not inherit from the chunk that it is cut from.
 REPLACED_KEYS = (
     "start_index", "end_index", "section_id", "source_start", "source_end", SEGMENT_TEXT_KEY,
 )  # fmt: skip

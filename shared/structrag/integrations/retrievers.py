@@ -31,7 +31,7 @@ from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
 
 ROUTE = "host"
-LSA = "lsa"  # what says that LSA is meant
+LSA = "lsa"  # the name that selects LSA
 NO_MODEL = "No embedding model was given"
 Result = TypeVar("Result")  # a host's
 
@@ -263,7 +263,7 @@ def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
         )
 
 
-# What hosts and the core call the model that embeds.
+# Names of the model that embeds, in the hosts and the core.
 EMBEDDER_NAMES = ("embedding", "embeddings", "embed_model", "embedder")
 
 

@@ -12,7 +12,7 @@ from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 
 UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
-# Of the core -> of both hosts.
+# Names of settings in the core -> in both hosts.
 HOST_NAMES = {
     "max_tokens": "chunk_size",
     "flat_max_tokens": "flat_chunk_size",
@@ -24,7 +24,7 @@ HOST_NAMES = {
 _ATTRIBUTE = re.compile(r"^ {4}(\w[\w, ]*): (?!As in )(.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
-# Of the hosts' own splitters.
+# Settings of the hosts' own splitters.
 SEPARATORS = (
     "separators",
     "is_separator_regex",

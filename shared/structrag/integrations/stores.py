@@ -18,7 +18,7 @@ from structrag.model_calls.flow import adrive, drive
 from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk
 
-MOST_DOCUMENTS = 200  # that a filter names
+MOST_DOCUMENTS = 200  # names in a filter
 TOGETHER = 100  # entries in one call: some stores refuse more than 166 or 500
 # A chunk's id, None for what is not of the index, and its score.
 Match = tuple[str | None, float]

@@ -19,7 +19,7 @@ from structrag.text.heading_path import SEPARATOR
 
 LONGEST = 64  # characters of a tool's name, as models' services allow
 _SHOWN = 3  # documents that are named before it becomes "and more"
-# What a host makes as an id where a document has none; another one in each run.
+# Ids that a host makes for documents without one; they differ in each run.
 _UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 _lock = Lock()
 # Name -> the retriever that has it, while it is there, and what that searches.
@@ -120,7 +120,7 @@ def _shortened(words: str, most: int) -> str:
 
 
 NOTHING = "Nothing was found."
-# What an agent is told of a tool that searches, and of one that answers.
+# Descriptions of a tool that searches, and of one that answers.
 SEARCH = (
     "Search the documents. Returns the passages that answer a question, each with its source, "
     "heading path and character range for citation."
