@@ -105,8 +105,8 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
-    """Add the pages of a chunk as `page_label`, and its `place` such as "slide 4", if the metadata of
-    its document has them. Embedding models do not see them."""
+    """Add the pages of a chunk as `page_label`, and its `place` such as "slide 4", if its document
+    knows them. Embedding models do not see them."""
     notes = place_notes(meta, chunk)
     node.metadata.update(notes)
     node.excluded_embed_metadata_keys += notes
