@@ -165,7 +165,8 @@ def test_the_checks_of_the_extras_pass_where_everything_is(
 
 
 PATH = re.compile(r"`([\w./-]+\.(?:py|md|txt|toml|yml|json))`")
-EXAMPLES = ("FORMAT", "NAME", "ROOM")  # what a reader puts in
+# What a reader puts in, and a file of a reader.
+EXAMPLES = ("FORMAT", "NAME", "ROOM", "multiprocessing.py")
 FOLDERS = (
     "shared",
     "langchain_structrag",
@@ -173,6 +174,7 @@ FOLDERS = (
     "tests",
     "docs",
     "scripts",
+    ".github",
 )
 
 
