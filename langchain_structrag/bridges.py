@@ -1,4 +1,4 @@
-"""What others read or cut, as LangChain documents with their structure."""
+"""Documents and pages of other readers as LangChain documents with their structure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 from langchain_core.documents import Document
 
 from langchain_structrag.conversion import as_host, check_documents
-from structrag.integrations.documents import json_values
+from structrag.integrations.documents import joined_pages, json_values
 from structrag.integrations.metadata import FORMAT_KEY
-from structrag.integrations.pages import joined_pages
 from structrag.reading.bridges.placed import PlacedDocument
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
-    """What docling or Unstructured read, for the splitters and retrievers here.
+    """Convert what docling or Unstructured read, for the splitters and retrievers here.
 
     Example:
         >>> from structrag.reading.bridges.unstructured import from_unstructured

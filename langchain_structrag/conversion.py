@@ -26,11 +26,15 @@ from structrag.integrations.metadata import (
     place_notes,
 )
 from structrag.integrations.naming import words_of
-from structrag.integrations.offsets import trusted_start
-from structrag.integrations.origins import Origin, parent_of, under_titles
+from structrag.integrations.places import (
+    Origin,
+    parent_of,
+    trusted_start,
+    under_titles,
+)
 from structrag.reading.paging import pages_between
 
-# Of a chunk; a page of a loader has no last one.
+# Keys of a chunk's pages; a page of a loader has no `last_page`.
 PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)
 
 
@@ -50,8 +54,7 @@ def to_split(
         place: int | None = 0
     elif isinstance(end, int):
         place = trusted_start(document.page_content, start, end)
-    # LangChain's own splitters write no end, and -1 where they did not find the text.
-    else:
+    else:  # LangChain's own splitters write no end, and -1 for a text that they did not find
         place = start
     parent = parent_of(
         source, document.metadata, place if place is None or place >= 0 else None
@@ -80,7 +83,7 @@ def document_with(text: str, metadata: HitMetadata, id: str | None) -> Document:
 
 
 def as_host(document: Document) -> HostDocument:
-    """What the core asks of a LangChain document."""
+    """A LangChain document, reduced to what the core needs."""
     return HostDocument(
         document.page_content, document.metadata, str(document.id or "")
     )

@@ -96,7 +96,7 @@ class D3Retriever(IndexRetriever):
 
     @property
     def usage(self) -> Usage:
-        """What the questions have cost so far."""
+        """The cost of all questions so far."""
         return self._d3().usage
 
     def result(

@@ -17,7 +17,7 @@ from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.offsets import slice_metadata
+from structrag.integrations.places import slice_metadata
 from structrag.integrations.retrievers import check_limits, in_host_words
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -160,7 +160,7 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
 
 
 def _place(document: Document) -> StoredSlice | None:
-    """Where the index that gave a document holds it."""
+    """The place of a document in the index that returned it."""
     keys = INDEX_KEY, "doc_id", "start_index", "end_index"
     values: list[Any] = [document.metadata.get(key) for key in keys]
     return None if None in values else StoredSlice(*values)

@@ -117,7 +117,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
 
     @property
     def usage(self) -> Usage:
-        """What this formatter has cost so far."""
+        """The cost of this formatter so far."""
         return self.core.usage
 
     def transform_documents(

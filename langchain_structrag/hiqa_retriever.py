@@ -135,7 +135,7 @@ class HiQARetriever(IndexRetriever):
         return packed(hits, self.index, self.max_tokens, self.counter)
 
 
-# Where retrievers put a result's score in its metadata.
+# Metadata keys in which retrievers put a result's score.
 SCORE_KEYS = ("_score", "score", "relevance_score")
 
 
@@ -184,8 +184,8 @@ class LexicalRoute(EngineRoute):
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:
-    """Where a result may say what it is. In its metadata, and in what Elasticsearch's retriever
-    puts inside."""
+    """Mappings in which a result may say what it is: its metadata, and what Elasticsearch's
+    retriever puts inside."""
     yield document.metadata
     source = document.metadata.get("_source")
     if isinstance(source, Mapping):

@@ -40,7 +40,7 @@ from structrag.integrations.metadata import (
     SEGMENT_TEXT_KEY,
     chunk_notes,
 )
-from structrag.integrations.offsets import trusted_start
+from structrag.integrations.places import trusted_start
 from structrag.integrations.splitters import (
     UNLIMITED,
     changes_of,
@@ -275,7 +275,7 @@ def _hosts(documents: Sequence[Document]) -> list[HostChunk]:
     for document in documents:
         start = document.metadata.get("start_index")
         end = document.metadata.get("end_index")
-        if end is None and isinstance(start, int):  # of another splitter
+        if end is None and isinstance(start, int):  # another splitter made it
             end = start + len(document.page_content)
         place = trusted_start(document.page_content, start, end)
         hosts.append(HostChunk(document.page_content, document.metadata, place))

@@ -40,8 +40,8 @@ _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar(
 
 @contextmanager
 def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
-    """Let language models called within it report to `callbacks`. Those called through
-    `LangChainModel`, also from threads and tasks."""
+    """Let language models that are called through `LangChainModel` within it, also from threads and
+    tasks, report to `callbacks`."""
     token = _callbacks.set(callbacks)
     try:
         yield
@@ -286,7 +286,7 @@ class LangChainModel(HostModel):
 
 
 def model_name(model: Any, config: RunnableConfig | None = None) -> str:
-    """What tells two models or chains apart, called with `config`; see `LangChainModel`."""
+    """The name of a model or chain called with `config`; see `LangChainModel`."""
     chosen = (config or {}).get("configurable")
     return host_name(model, {"configurable": chosen} if chosen else None)
 
@@ -316,8 +316,8 @@ NEEDED = "a Runnable from a string to a string or a message"
 def check_answers(model: Any, *, takes_text: bool = True) -> None:
     """Raise InvalidParameter for what cannot stand for a language model.
 
-    Its types must allow it to take a string and to answer with a string or a message. What declares
-    no types, or Any, is allowed. `takes_text=False` leaves out what it takes.
+    Its types must allow it to take a string and to answer with a string or a message. A model that
+    declares no types, or Any, is allowed. `takes_text=False` leaves out what it takes.
     """
     if not isinstance(model, Runnable):
         raise InvalidParameter(
@@ -360,7 +360,7 @@ def _check_input(model: Runnable[Any, Any]) -> None:
 
 
 def _first(model: Any) -> Any:
-    """What of a chain is given the input."""
+    """The part of a chain that gets the input."""
     while isinstance(model, RunnableSequence | RunnableBindingBase):
         model = model.first if isinstance(model, RunnableSequence) else model.bound
     return model
@@ -381,7 +381,7 @@ def _allows(declared: Any, *accepted: type) -> bool:
         return _allows(get_args(declared)[0], *accepted)
     if origin in {Union, types.UnionType}:
         return any(_allows(part, *accepted) for part in get_args(declared))
-    # What is left open, or is an annotation as text, may be anything.
+    # Open types, and annotations as text, may be anything.
     if declared is Any or declared is object or isinstance(declared, str | TypeVar):
         return True
     return (
@@ -396,7 +396,7 @@ def _shown(declared: Any) -> str:
 
 
 def models_of(embedding: Any, llm: Any, call_settings: CallSettings) -> dict[str, Any]:
-    """What a `Runner` is made with, of models that a user gave."""
+    """Arguments of a `Runner` for models that a user gave."""
     return {
         "embedder": None
         if embedding is None

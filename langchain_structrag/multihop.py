@@ -135,7 +135,7 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
         raise InvalidParameter(
             f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
         )
-    # Those of this package have a retriever of the core inside.
+    # This package's retrievers contain one of the core.
     inner = getattr(retriever, "_stepped", None)
     if inner is not None:
         return inner()  # type: ignore[no-any-return]
@@ -149,8 +149,8 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
 
 
 def chunk_of(document: Document) -> Chunk:
-    """A result of another retriever as a chunk. Where its metadata has a heading path, that is its
-    context."""
+    """A result of another retriever as a chunk, whose context is the heading path in its
+    metadata."""
     return passage(
         str(document.id or digest(document)),
         document_id(document),

@@ -24,7 +24,7 @@ from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.settings import CallOptions
 
-# What users of other retrievers and stores write, and what it is called here.
+# Arguments of other retrievers and stores -> advice.
 HINTS = {
     "search_kwargs": (
         "Pass k=4 for the number of results, and where=... to invoke for a condition."
@@ -56,7 +56,7 @@ class EmbeddingNames(TypedDict, total=False):
 
 
 class RetrieverOptions(EmbeddingNames, CoreOptions, total=False):
-    """What the retrievers take by name; each refuses what it does not know."""
+    """Keyword arguments of the retrievers; each refuses those that it does not know."""
 
     k: float | None
     format: str
@@ -71,7 +71,7 @@ class RetrieverOptions(EmbeddingNames, CoreOptions, total=False):
 
 
 class SplitterArguments(TypedDict, total=False):
-    """What every splitter here and of LangChain takes besides its sizes."""
+    """Arguments of every splitter here and of LangChain, without its sizes."""
 
     keep_separator: bool | Literal["start", "end"]
     add_start_index: bool
@@ -81,7 +81,7 @@ class SplitterArguments(TypedDict, total=False):
 
 
 class ReadingArguments(EmbeddingNames, SplitterArguments, total=False):
-    """What every splitter takes that asks models."""
+    """Arguments of every splitter that calls models."""
 
     chunk_overlap: int
     cache: Cache | None
@@ -139,7 +139,7 @@ class FormatterArguments(CallOptions, total=False):
     whole_previous: bool
 
 
-# What the core calls what has another name in LangChain.
+# The core's names of settings that have another name in LangChain -> advice.
 SPLITTER_HINTS = hints_of(counter="length_function")
 
 

@@ -1,4 +1,4 @@
-"""What text splitters that ask models share: models, many documents, async."""
+"""Base of the text splitters that call models: models, many documents, async."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from langchain_structrag.models import models_of
 from langchain_structrag.splitting import ChunkNames, StructureSplitter
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
-from structrag.integrations.origins import Origin
+from structrag.integrations.places import Origin
 from structrag.integrations.retrievers import LSA, chosen_embedding
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache

@@ -1,5 +1,5 @@
-"""What the retrievers share: an index of LangChain documents. It can be made, changed, saved and
-searched."""
+"""Base of the retrievers: making, changing, saving and searching an index of LangChain
+documents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from structrag.integrations.metadata import (
     heading_notes,
     without_page_starts,
 )
-from structrag.integrations.offsets import trimmed
+from structrag.integrations.places import trimmed
 from structrag.integrations.retrievers import (
     chosen_embedding,
     in_host_words,
@@ -218,7 +218,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     @classmethod
     def _index_options(cls, what: str) -> list[str]:
-        """What the index takes, with LangChain's names."""
+        """Arguments of the index, by LangChain's names."""
         names = cls.KIND.index_options(what)
         if "dense_store" not in names:
             return names
@@ -263,7 +263,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return _core_options(settings)
 
     def _chosen(self, hits: list[Hit]) -> list[Hit]:
-        """Those of the hits that are results."""
+        """Select the hits that are results."""
         return hits
 
     def _document(self, hit: Hit) -> Document:
@@ -323,8 +323,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return [*earlier, document, *later]
 
     def _limits(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What a search is given besides the question; limits of its own are those of the fields.
-        `filter` is another name of `where`."""
+        """Arguments of a search besides the question. Limits that are not given are those of the
+        fields; `filter` is another name of `where`."""
         names = self.KIND.limits
         check_arguments(
             f"{type(self).__name__}.invoke", options, [*names, *SAME], HINTS
@@ -375,7 +375,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         )
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
-        """What adds documents as one run. Its children are the calls of models."""
+        """A runnable that adds documents as one run, whose children are the calls of models."""
         sources = self._read(documents)
 
         # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.

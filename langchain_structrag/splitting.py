@@ -1,4 +1,4 @@
-"""What the text splitters share: sizes, exact offsets, metadata, ids."""
+"""Base of the text splitters: sizes, exact offsets, metadata, ids."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ from structrag.integrations.metadata import (
     heading_path,
     without_page_starts,
 )
-from structrag.integrations.offsets import TrimmedLength, trimmed
-from structrag.integrations.origins import REPLACED_KEYS, Origin
+from structrag.integrations.places import REPLACED_KEYS, Origin, TrimmedLength, trimmed
 from structrag.integrations.retrievers import in_host_words
 from structrag.reading.formats import check_format
 from structrag.records import Chunk
@@ -122,7 +121,7 @@ class StructureSplitter(TextSplitter):
         return chunks
 
     def _counter(self) -> LengthFunction:
-        """What measures chunks; trimmed ones are measured before and after."""
+        """The length function for chunks; chunks that are trimmed are measured before and after."""
         if self._strip_whitespace:
             return TrimmedLength(self._length_function)
         return self._length_function
@@ -217,7 +216,8 @@ class StructureSplitter(TextSplitter):
     def _place_notes(
         self, source: CoreDocument, parent: Origin, chunk: Chunk
     ) -> dict[str, Any]:
-        """Where a chunk stands. All that an edit elsewhere in the document may change."""
+        """The position of a chunk: the metadata that an edit elsewhere in the document may
+        change."""
         start, end = parent.span(chunk)
         return {
             "start_index": start,

@@ -124,10 +124,10 @@ class LangChainDenseStore(HostStore):
     """Keeps one document per (chunk, view) in a vector store.
 
     The store embeds it itself. A search is one call with the store's own filter, by view and, where
-    `where` holds for at most 200 documents, by document. Of a store whose filters are not known it
-    asks for more than it needs and keeps what belongs to the view, to the index and to `where`; it
-    asks for twice as many until there are enough or the store has no more. Other documents in the
-    store are left alone and never found.
+    `where` holds for at most 200 documents, by document. A store whose filters are not known is
+    asked for more than needed; results outside the view, the index or `where` are dropped, and
+    twice as many are requested until there are enough or the store has no more. Other documents in
+    the store are left alone and never found.
 
     Attributes:
         vectorstore: The store. Its ids are UUIDs made from chunk id and view.
@@ -172,8 +172,8 @@ class LangChainDenseStore(HostStore):
             self.vectorstore.add_documents(batch, ids=ids)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove a document's entries by (chunk id, view). Those that are not there are no error
-        where the store can tell."""
+        """Remove a document's entries by (chunk id, view). Missing entries are no error if the
+        store can tell."""
         for batch in batches_of(entry_keys, TOGETHER):
             ids = [entry_id(chunk_id, view) for chunk_id, view in batch]
             present = self._present(ids)
@@ -212,7 +212,7 @@ class LangChainDenseStore(HostStore):
         return _matches(scored, request)
 
     def _asked(self, request: Search, n: int) -> dict[str, Any]:
-        """What the store's search is called with."""
+        """Arguments of the store's search."""
         asked = {"query": request.query, "k": n}
         if self.store_filter is None:
             return asked

@@ -1,4 +1,4 @@
-"""What others read or cut, as LlamaIndex documents with their structure."""
+"""Documents and pages of other readers as LlamaIndex documents with their structure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, Document, MetadataMode
 
-from structrag.integrations.documents import HostDocument, document_name, json_values
+from structrag.integrations.documents import (
+    HostDocument,
+    document_name,
+    joined_pages,
+    json_values,
+)
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
-from structrag.integrations.pages import joined_pages
 from structrag.reading.bridges.placed import PlacedDocument
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 
@@ -17,7 +21,7 @@ _HIDDEN = [FORMAT_KEY, PAGES_KEY, PAGE_STARTS, PLACE_STARTS]
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
-    """What docling or Unstructured read, for the node parsers and retrievers here.
+    """Convert what docling or Unstructured read, for the node parsers and retrievers here.
 
     Example:
         >>> from structrag.reading.bridges.unstructured import from_unstructured

@@ -36,7 +36,7 @@ from structrag.integrations.metadata import (
     place_notes,
     without_page_starts,
 )
-from structrag.integrations.offsets import trim_span, trimmed
+from structrag.integrations.places import trim_span, trimmed
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 from structrag.records import Chunk, Document, Hit
 
@@ -70,9 +70,9 @@ HIDDEN_KEYS = (
     *HIQA_KEYS.values(),
     *HIQA_HIT_KEYS.values(),
     *D3_KEYS.values(),
-)  # that no model sees
-SHOWN_KEYS = (CONTEXT_KEY, INDEX_TEXT_KEY, SEGMENT_TEXT_KEY)  # that models see
-OWN_KEYS = (*HIDDEN_KEYS, *SHOWN_KEYS)  # that nodes made of a node do not take over
+)  # no model sees them
+SHOWN_KEYS = (CONTEXT_KEY, INDEX_TEXT_KEY, SEGMENT_TEXT_KEY)  # models see them
+OWN_KEYS = (*HIDDEN_KEYS, *SHOWN_KEYS)  # not inherited by nodes made of a node
 
 
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
@@ -105,8 +105,8 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
-    """Tell the pages of a chunk as `page_label`, and its `place` such as "slide 4". Nothing is told
-    where the document's metadata does not know them. Embedding models do not see it."""
+    """Add the pages of a chunk as `page_label`, and its `place` such as "slide 4", if its document
+    knows them. Embedding models do not see them."""
     notes = place_notes(meta, chunk)
     node.metadata.update(notes)
     node.excluded_embed_metadata_keys += notes
@@ -141,7 +141,7 @@ def make_node(
 
 
 def hide_structure(node: TextNode) -> None:
-    """Hide our structural keys from both kinds of model. Those that the node has, and no others."""
+    """Hide the structural keys that the node has from both kinds of model."""
     hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
     # A chunk without titles above it has an empty context, which would only cost tokens.
     empty = [key for key in SHOWN_KEYS if node.metadata.get(key) == ""]

@@ -75,7 +75,7 @@ class D3Retriever(IndexRetriever):
 
     @property
     def usage(self) -> Usage:
-        """What the questions have cost so far."""
+        """The cost of all questions so far."""
         return self.retriever.usage
 
     def result(self, question: str) -> D3Result:

@@ -22,7 +22,7 @@ from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.offsets import slice_metadata
+from structrag.integrations.places import slice_metadata
 from structrag.integrations.retrievers import (
     check_limits,
     in_host_words,
@@ -177,7 +177,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
 
 
 def _place(node: Any) -> StoredSlice | None:
-    """Where the index that gave a node holds it."""
+    """The place of a node in the index that returned it."""
     handle = node.metadata.get(INDEX_KEY)
     values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
     return None if None in values else StoredSlice(*values)

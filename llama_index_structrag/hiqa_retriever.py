@@ -144,8 +144,8 @@ class LexicalRoute(EngineRoute):
     Its results are mapped back to the index's segments. A result is the segment that its node id or
     its metadata `structrag_chunk` names, else the one that holds its place: `ref_doc_id`,
     `start_char_idx` and `end_char_idx`. Results that are no segment (any more) are left out;
-    InvalidParameter where none is one. Where a result has no score, or scores rise, all count by
-    rank: 1, 1/2, 1/3.
+    InvalidParameter if none is one. If a result has no score, or scores rise, all count by rank: 1,
+    1/2, 1/3.
     """
 
     retriever: BaseRetriever

@@ -43,7 +43,7 @@ from structrag.integrations.metadata import (
     IDMS_KEYS,
     chunk_notes,
 )
-from structrag.integrations.offsets import trusted_start
+from structrag.integrations.places import trusted_start
 from structrag.integrations.splitters import (
     UNLIMITED,
     idms_margin,

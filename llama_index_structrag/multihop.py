@@ -154,8 +154,8 @@ def stepped(retriever: Any) -> Stepped:
 
 
 def chunk_of(scored: NodeWithScore) -> Chunk:
-    """A result of another retriever as a chunk. Where its metadata has a heading path, that is its
-    context."""
+    """A result of another retriever as a chunk, whose context is the heading path in its
+    metadata."""
     node = scored.node
     return passage(
         node.node_id,

@@ -25,7 +25,7 @@ from structrag.reading.settings import ReadingSettings
 from structrag.text.cutting import SentenceSplitter
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
-# What users of other retrievers and stores write, and what it is called here.
+# Arguments of other retrievers and stores -> advice.
 HINTS = {
     "storage_context": "Pass vector_store=, and save and load the retriever.",
     "transformations": "Pass node_parser=.",
@@ -46,13 +46,13 @@ SAME = {"k": "similarity_top_k", "splitter": "node_parser", "show_progress": "pr
 
 
 class RetrieverSettings(CoreOptions, total=False):
-    """What the classes of retrievers take by name besides what all of them take."""
+    """Keyword arguments of the retriever classes besides those that all of them take."""
 
     tokenizer: Any
 
 
 class RetrieverOptions(RetrieverSettings, total=False):
-    """What `from_documents` takes by name; each retriever refuses what it does not know."""
+    """Keyword arguments of `from_documents`; each retriever refuses those that it does not know."""
 
     similarity_top_k: float | None
     k: float | None

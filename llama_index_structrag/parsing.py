@@ -1,5 +1,5 @@
-"""What every node parser here shares. From nodes to core documents, and from chunks to nodes that
-keep the limit."""
+"""Base of the node parsers: from nodes to core documents, and from chunks to nodes that keep the
+limit."""
 
 from __future__ import annotations
 
@@ -44,8 +44,13 @@ from structrag.chunks.model_splitter import answered, groups_of
 from structrag.errors import check_arguments, check_choice
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import CONTEXT_KEY, chunk_notes, is_oversize
-from structrag.integrations.offsets import original_span, trimmed, trusted_start
-from structrag.integrations.origins import parent_of, under_titles
+from structrag.integrations.places import (
+    original_span,
+    parent_of,
+    trimmed,
+    trusted_start,
+    under_titles,
+)
 from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import defaults_of, hints_of
 from structrag.model_calls.flow import gather, memoised
@@ -83,7 +88,7 @@ def inherited(
 ) -> tuple[dict[str, Any], list[str], int]:
     """A node's metadata for what is made of it, the keys not to embed, the tokens of the others.
 
-    Where the embedded metadata counts more than `room` tokens, its longest values are not embedded.
+    If the embedded metadata has more than `room` tokens, its longest values are not embedded.
     """
     metadata = {
         key: value for key, value in node.metadata.items() if key not in OWN_KEYS

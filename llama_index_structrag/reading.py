@@ -1,4 +1,4 @@
-"""What node parsers that ask models share: models, many nodes, async."""
+"""Base of the node parsers that call models: models, many nodes, async."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from structrag.model_calls.settings import CallSettings
 
 
 def boundary_model(value: Any) -> Any:
-    """What compares sentences in place of the embedding model. As the core takes it; a folder or a
-    name is loaded once."""
+    """The model that compares sentences in place of the embedding model, as the core takes it. A
+    folder or a name is loaded once."""
     return _static_model(value) if isinstance(value, str) else core_embedder(value)
 
 

@@ -1,5 +1,5 @@
-"""What the retrievers share: an index of LlamaIndex documents. It can be made, changed, saved and
-searched."""
+"""Base of the retrievers: making, changing, saving and searching an index of LlamaIndex
+documents."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class IndexRetriever(ToolRetriever):
 
     @classmethod
     def _index_options(cls, what: str) -> list[str]:
-        """What the index takes, with LlamaIndex's names."""
+        """Arguments of the index, by LlamaIndex's names."""
         names = cls.KIND.index_options(what)
         return ["embed_model", *(HOST_NAMES.get(name, name) for name in names)]
 
@@ -251,7 +251,7 @@ class IndexRetriever(ToolRetriever):
         return _core_options(self._settings)
 
     def _limits(self) -> dict[str, Any]:
-        """What a search is given besides the question."""
+        """Arguments of a search besides the question."""
         kind_limits = {
             name: getattr(self, name) for name in self.OWN if name in self.KIND.limits
         }
@@ -278,7 +278,7 @@ class IndexRetriever(ToolRetriever):
         return self.nodes_of(self._chosen(hits))
 
     def _chosen(self, hits: list[Hit]) -> list[Hit]:
-        """Those of the hits that are results."""
+        """Select the hits that are results."""
         return hits
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
@@ -335,7 +335,7 @@ class IndexRetriever(ToolRetriever):
         return report
 
     def _built(self, report: Any) -> IndexBuildEndEvent:
-        """What documents have cost to add."""
+        """The event that tells the cost of adding documents."""
         return IndexBuildEndEvent.model_validate(asdict(report))
 
     def _read(self, documents: Sequence[BaseNode]) -> list[Document]:
@@ -364,7 +364,7 @@ class IndexRetriever(ToolRetriever):
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
-    """What a retriever finds, by its async call, else in a thread."""
+    """The results of a retriever by its async call, or else in a thread."""
     if type(retriever)._aretrieve is BaseRetriever._aretrieve:
         return await asyncio.to_thread(retriever.retrieve, query)
     return await retriever.aretrieve(query)
@@ -470,10 +470,7 @@ def updated_prompts(
 
 
 def _core_splitter(node_parser: Any) -> Any:
-    """The splitter of the core.
-
-    With the heading path unless the parser was told to leave it out.
-    """
+    """The splitter of the core, with the heading path unless the parser has `add_context=False`."""
     if isinstance(node_parser, StructureNodeParser):
         if "add_context" not in node_parser.model_fields_set:
             node_parser = node_parser.model_copy(update={"add_context": True})

@@ -29,8 +29,8 @@ from structrag.text.tokens import TokenCounter, huggingface_counter
 
 @dataclass(frozen=True, slots=True)
 class LlamaIndexCounter:
-    """Counts with a LlamaIndex tokenizer. That is a callable from str to the list of tokens, or to
-    their number."""
+    """Counts with a LlamaIndex tokenizer: a callable from str to the list of tokens, or to their
+    number."""
 
     tokenizer: Callable[[str], Any]
 
@@ -184,7 +184,7 @@ class Named:
 
 
 def as_it_is(value: Any) -> Any:
-    """What needs no check, since the core checks it."""
+    """The value as it is; the core checks it."""
     return value
 
 
@@ -192,8 +192,8 @@ NamedFunction = Annotated[Any, Named(as_it_is)]
 
 
 def with_settings(base: type, splitter: type, *left_out: str) -> Any:
-    """`base` with the settings of a splitter of the core as fields, as it describes them. Those
-    that hosts name otherwise, and those of the names in `left_out`, are none."""
+    """`base` with the settings of a core splitter as fields, as it describes them, without
+    `left_out` and without those that hosts name otherwise."""
     hints, descriptions = get_type_hints(splitter), descriptions_of(splitter)
     declared = {*getattr(base, "model_fields", ()), *HOST_NAMES, "counter", *left_out}
     added: dict[str, Any] = {}

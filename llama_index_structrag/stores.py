@@ -115,7 +115,7 @@ class LlamaIndexDenseStore(HostStore):
 
 
 def filters_by_metadata(store: BasePydanticVectorStore) -> bool:
-    """Whether a store takes filters, told by a query of one number."""
+    """Try by a query of one number whether a store takes filters."""
     filters = MetadataFilters(filters=[MetadataFilter(key=VIEW_KEY, value="")])
     query = VectorStoreQuery(query_embedding=[0.0], similarity_top_k=1, filters=filters)
     # Any other complaint is about this query, or of a store that is still empty.

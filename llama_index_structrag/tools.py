@@ -22,13 +22,13 @@ from structrag.integrations.tools import (
 
 
 class SearchInput(BaseModel):
-    """What a tool that searches is called with."""
+    """Arguments of a tool that searches."""
 
     query: str = Field(description="A question or search words.")
 
 
 class QuestionInput(BaseModel):
-    """What a tool that answers is called with."""
+    """Arguments of a tool that answers."""
 
     question: str = Field(description="A self-contained question.")
 

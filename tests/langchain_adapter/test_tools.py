@@ -95,18 +95,3 @@ def test_a_model_that_calls_tools_gets_citations() -> None:
     answer = model.invoke(messages)
     assert str(answer.content).startswith("After a year: [1] pump.md, Pump")
     assert messages[-1].artifact[0].metadata["source"] == "pump.md"
-
-
-async def test_an_agent_answers_from_what_the_tool_cites() -> None:
-    agents = pytest.importorskip(
-        "langchain.agents", reason="langchain is not installed"
-    )
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(
-        description="About pumps."
-    )
-    agent = agents.create_agent(ToolCaller(), tools=[tool])
-    asked = {"messages": [{"role": "user", "content": "When does the seal wear?"}]}
-    for result in (agent.invoke(asked), await agent.ainvoke(asked)):
-        *_, used, answer = result["messages"]
-        assert str(answer.content).startswith("After a year: [1] pump.md, Pump")
-        assert used.artifact[0].metadata["source"] == "pump.md"

@@ -20,7 +20,6 @@ from llama_index_structrag import (
     HiQANodeParser,
     LlamaIndexModel,
 )
-from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.model_calls.cache import Cache
 
 MANUAL = """# Pump A
@@ -111,19 +110,6 @@ def test_language_models_see_each_title_once() -> None:
     )
 
 
-def test_defaults_are_those_of_the_core() -> None:
-    parser, core = HiQANodeParser(), HiQASplitter()
-    assert (parser.chunk_size, parser.metadata, parser.table_cells) == (
-        core.max_tokens,
-        core.metadata,
-        core.table_cells,
-    )
-    assert (
-        HiQANodeParser.paper().chunk_size == 10**9
-        and HiQANodeParser.code().chunk_size == 8000
-    )
-
-
 def test_settings_make_a_round_trip_and_functions_are_passed_again() -> None:
     parser = HiQANodeParser(chunk_size=64, table_cells=True, exclude_titles=["Data"])
     for other in (
@@ -188,20 +174,6 @@ def formatted(
         [Document(text=text, id_="d", metadata=metadata)]
     )
     return made
-
-
-def test_html_becomes_markdown_and_parsers_know_it() -> None:
-    made = formatted(
-        "<html><body><h1>T</h1><p>One <b>two</b>.</p><h2>S</h2><p>Three.</p></body></html>",
-        file_name="a.html",
-    )
-    assert "# T" in made.text and "## S" in made.text and "<" not in made.text
-    nodes = HiQANodeParser()([made])
-    assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > S"]
-    assert all(
-        "text_format" not in node.metadata and node.metadata["source_start"] >= 0
-        for node in nodes
-    )
 
 
 async def test_the_formatter_is_native_async_in_a_pipeline() -> None:

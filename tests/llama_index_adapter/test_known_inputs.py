@@ -3,17 +3,14 @@ S sentences, N HTML, C caches, E async."""
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
-from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
     MarkdownNodeParser,
     SentenceSplitter,
 )
-from llama_index.core.schema import MetadataMode, TextNode
+from llama_index.core.schema import TextNode
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
 from structrag.integrations.metadata import titles_of
@@ -66,19 +63,6 @@ def test_m12_behind_a_parser_that_keeps_offsets_ours_refer_to_the_document(make)
     assert nodes[0].next_node.node_id == nodes[1].node_id
 
 
-def test_m12_in_front_of_a_second_one_of_ours():
-    text = "# A\n\none two. one two.\n\n# B\n\none two. one two.\n"
-    parsers = [ContentAwareNodeParser(), FixedNodeParser(chunk_size=8)]
-    nodes = IngestionPipeline(transformations=parsers, disable_cache=True).run(
-        documents=[Document(text=text, id_="d")]
-    )
-    assert len(nodes) == 4
-    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [
-        node.text for node in nodes
-    ]
-    assert len({node.node_id for node in nodes}) == 4
-
-
 def test_text_that_another_parser_did_not_place_has_no_offsets():
     source = Document(text="x y z", id_="d").as_related_node_info()
     node = TextNode(text="y", id_="n", relationships={"1": source})
@@ -90,59 +74,6 @@ def test_text_that_another_parser_did_not_place_has_no_offsets():
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"include_metadata": False}])
-def test_s2_s3_s4_long_metadata_is_no_error(options):
-    metadata = {"header_path": " / ".join(["A long heading title"] * 20)}
-    (node,) = parse("hello world", metadata, chunk_size=64, **options)
-    assert node.get_content(metadata_mode=MetadataMode.EMBED) == "hello world"
-    document = Document(text="hello world", metadata=metadata)
-    document.excluded_embed_metadata_keys = document.excluded_llm_metadata_keys = [
-        "header_path"
-    ]
-    (node,) = ContentAwareNodeParser(chunk_size=64)([document])
-    assert node.get_content(metadata_mode=MetadataMode.LLM) == "hello world"
-    assert node.metadata["metadata_not_embedded"] == ""
-
-
-def test_n6_the_place_in_the_markup():
-    html = "<h1>T</h1><pre>x = 1</pre><h2>U</h2><p>p</p>"
-    nodes = parse(html, format="html")
-    assert (
-        html[nodes[1].metadata["source_start"] : nodes[1].metadata["source_end"]]
-        == "U</h2><p>p"
-    )
-
-
-def words(text: str) -> list[str]:
-    return text.split()
-
-
-def characters(text: str) -> list[str]:
-    return list(text)
-
-
-def key(**options) -> str:
-    return get_transformation_hash(
-        [TextNode(text="x")], ContentAwareNodeParser(**options)
-    )
-
-
-def test_c1_c2_settings_that_differ_have_keys_that_differ():
-    variants = [
-        {},
-        {"tokenizer": words},
-        {"tokenizer": characters},
-        {"tokenizer": lambda text: text.split()},
-        {"tokenizer": lambda text: text.split(",")},
-        {"id_func": lambda i, doc: f"a{i}"},
-        {"id_func": lambda i, doc: f"b{i}"},
-        {"chunk_size": 7},
-        {"strip": False},
-    ]
-    assert len({key(**options) for options in variants}) == len(variants)
-    assert key() == key() and key(tokenizer=words) == key(tokenizer=words)
-
-
 def test_c4_equal_text_of_two_documents_keeps_two_sources_without_the_shared_cache():
     pipeline = IngestionPipeline(
         transformations=[ContentAwareNodeParser()], disable_cache=True
@@ -151,17 +82,6 @@ def test_c4_equal_text_of_two_documents_keeps_two_sources_without_the_shared_cac
     nodes += pipeline.run(documents=[Document(text="same text", id_="B")])
     assert [node.ref_doc_id for node in nodes] == ["A", "B"]
     assert nodes[0].node_id != nodes[1].node_id
-
-
-def test_c5_c6_round_trips():
-    parser = ContentAwareNodeParser(chunk_size=5, tokenizer=characters)
-    assert (
-        ContentAwareNodeParser.from_dict(ContentAwareNodeParser().to_dict()).to_dict()
-        == ContentAwareNodeParser().to_dict()
-    )
-    document = Document(text="hello world foo", id_="d")
-    assert pickle.loads(pickle.dumps(parser))([document]) == parser([document])
-    assert len(parser([document])) >= 3
 
 
 def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():

@@ -1,1 +1,1 @@
-"""What both adapters need of a framework: documents, metadata, models and stores."""
+"""Code that both adapters share: documents, metadata, models and stores of a framework."""

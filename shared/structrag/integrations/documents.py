@@ -1,14 +1,12 @@
-"""A host framework's documents as structrag's.
-
-Their format, title and metadata, and ids that stay.
-"""
+"""A host framework's documents as structrag's: format, title, metadata and stable ids. Pages of a
+file are joined again."""
 
 from __future__ import annotations
 
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -21,7 +19,8 @@ from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from structrag.integrations.metadata import FORMAT_KEY
+from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
+from structrag.reading.bridges.placed import Place
 from structrag.reading.files import (
     PDF_SUFFIX,
     SUFFIXES,
@@ -30,6 +29,7 @@ from structrag.reading.files import (
 )
 from structrag.reading.formats import check_format, format_names
 from structrag.reading.outline import own_title
+from structrag.reading.paging import written_starts
 from structrag.reading.sections import (
     LONG,
     MARKED_NOWHERE,
@@ -38,9 +38,15 @@ from structrag.reading.sections import (
     warn_of_flat,
 )
 from structrag.records import Document
+from structrag.text.numbers import whole_number
 
-FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
-TYPE_KEYS = ("file_type", "mimetype", "mime_type", "content_type")  # and its media type
+FILE_KEYS = ("source", "file_path", "file_name")  # keys of a text's file
+TYPE_KEYS = (
+    "file_type",
+    "mimetype",
+    "mime_type",
+    "content_type",
+)  # and of its media type
 MEDIA_TYPES = {
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
@@ -71,7 +77,7 @@ PAGE_KEYS = ("page", "page_number", "page_label")  # which page of a file a text
 
 @dataclass(frozen=True, slots=True)
 class HostDocument:
-    """What is asked of a host framework's document.
+    """A host framework's document, reduced to what the core needs.
 
     Attributes:
         text: Its text, without metadata.
@@ -168,9 +174,8 @@ class _FlatPages:
         self._characters: float = 0
 
     def add(self, file: str, characters: int, is_flat: Callable[[], bool]) -> bool:
-        """Whether there are too many with this page.
-
-        That is said once a file. A file "" is alone.
+        """Return True once a file, when too many characters have come with this page. A file ""
+        stands alone.
         """
         if not file or file != self._file:
             self._file, self._characters = file, 0
@@ -194,7 +199,7 @@ def file_of(metadata: Mapping[str, Any]) -> str:
 
 
 def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
-    """The format of a text that its metadata tells.
+    """The format of a text by its metadata.
 
     "markdown", "html" or "text", else "auto". A formatter's own note comes first, then the media
     type, then the suffix of the file. HTML is believed only of a text that begins with a tag: many
@@ -330,3 +335,70 @@ def _unpacked(array: Any) -> Any:
 
 def _key(key: Any) -> str:
     return key if type(key) is str else str(json_values(key))
+
+
+GAP = "\n\n"  # between two pages
+
+
+def joined_pages(
+    pages: Iterable[HostDocument],
+) -> list[tuple[HostDocument, tuple[Place, ...]]]:
+    """The pages of each file as one text.
+
+    Files come in the order of their first pages. A text without a file or page stays alone. The
+    metadata is what all pages of a file say, with the number of `pages`.
+
+    Example:
+        >>> pages = [HostDocument("a", {"source": "m.pdf", "page": 0}),
+        ...     HostDocument("b", {"source": "m.pdf", "page": 1})]
+        >>> ((whole, places),) = joined_pages(pages)
+        >>> whole.text, whole.metadata, [place.page for place in places]
+        ('a\\n\\nb', {'source': 'm.pdf', 'pages': 2, 'page_starts': '0:1 3:2'}, [1, 2])
+    """
+    files: dict[Hashable, list[HostDocument]] = {}
+    for number, page in enumerate(pages):
+        is_page = any(key in page.metadata for key in PAGE_KEYS)
+        key = file_of(page.metadata) if is_page else ""
+        files.setdefault(key or number, []).append(page)
+    joined = []
+    for name, of_file in files.items():
+        is_file = isinstance(name, str)
+        joined.append(_joined(of_file) if is_file else (of_file[0], ()))
+    return joined
+
+
+def _joined(pages: list[HostDocument]) -> tuple[HostDocument, tuple[Place, ...]]:
+    numbers = _numbers(pages)
+    places = []
+    position = 0
+    for page, number in zip(pages, numbers, strict=True):
+        places.append(Place(position, position + len(page.text), number))
+        position += len(page.text) + len(GAP)
+    first = pages[0].metadata
+    shared = {
+        key: value
+        for key, value in first.items()
+        if key not in PAGE_KEYS
+        and all(_is_same(page.metadata, key, value) for page in pages)
+    }
+    text = GAP.join(page.text for page in pages)
+    starts = written_starts((place.start, place.page) for place in places)
+    return HostDocument(text, {**shared, PAGES_KEY: len(pages), **starts}), tuple(
+        places
+    )
+
+
+def _is_same(metadata: Mapping[str, Any], key: str, value: Any) -> bool:
+    return key in metadata and bool(metadata[key] == value)
+
+
+def _numbers(pages: list[HostDocument]) -> list[int]:
+    """The pages' numbers from 1, also for loaders that count from 0."""
+    numbers = []
+    for position, page in enumerate(pages):
+        values = (
+            page.metadata.get(key) for key in ("page_number", "page", "page_label")
+        )
+        number = next((value for value in values if value is not None), position)
+        numbers.append(whole_number(str(number), position))
+    return [number + 1 for number in numbers] if min(numbers) == 0 else numbers

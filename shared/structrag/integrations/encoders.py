@@ -1,4 +1,4 @@
-"""What a host framework's model holds: its encoder, its transformers model, its tokenizers."""
+"""Encoders, transformers models and tokenizers inside a host framework's models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from structrag.models.embedders import SentenceTransformerEmbedder
 from structrag.models.transformers_margin import TransformersMargin
 from structrag.text.tokens import TokenCounter, count_tokens
 
-_HELD = ("client", "_client", "model", "_model")  # where hosts keep the encoder
+_HELD = (
+    "client",
+    "_client",
+    "model",
+    "_model",
+)  # attributes in which hosts keep the encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +130,9 @@ def pipeline_of(model: Any) -> Any:
 def answer_counter(model: Any) -> TokenCounter | None:
     """Counts tokens by the tokenizer of a host's language model.
 
-    That is the tokenizer of a transformers model it holds, or its `tokenizer` with `encode`. None
-    without either, or where `tokenizer` is a name, as in LlamaIndex's OpenAILike. What a host
-    counts by itself is not asked, since some would download a tokenizer for it.
+    The tokenizer is that of a transformers model it holds, or its `tokenizer` with `encode`. None
+    without either, or if `tokenizer` is a name, as in LlamaIndex's OpenAILike. Counting functions
+    of the host are not used, since some would download a tokenizer.
     """
     _, held = transformer_of(model)
     tokenizer = held or getattr(model, "tokenizer", None)

@@ -19,7 +19,7 @@ from structrag.records import Chunk, Document
 
 @dataclass(frozen=True, slots=True)
 class HostChunk:
-    """What is asked of a framework's chunk.
+    """A framework's chunk, reduced to what enrichment needs.
 
     Attributes:
         text: Its text, without metadata.

@@ -38,7 +38,7 @@ def formatter_of(preset: str, llm: Any, **settings: Any) -> HiQAFormatter:
 
 
 def format_notes(formatted: Formatted, *, report: bool, flat: bool) -> dict[str, Any]:
-    """What metadata tells of a text that was formatted.
+    """Metadata of a formatted text.
 
     `text_format`, `format_report`, and where pages begin, if that is known.
 

@@ -32,7 +32,7 @@ class ImageSource:
 
 
 def open_image(address: str, folder: str | os.PathLike[str] | None) -> ImageSource:
-    """What stands at an image's address.
+    """Open the image at an address.
 
     An address of the web stays as it is, an image written as data is decoded, and a file in
     `folder` or below it is read.

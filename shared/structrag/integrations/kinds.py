@@ -20,7 +20,7 @@ from structrag.integrations.metadata import (
     score_notes,
     source_notes,
 )
-from structrag.integrations.offsets import neighbours, trimmed
+from structrag.integrations.places import neighbours, trimmed
 from structrag.integrations.segments import with_segments
 from structrag.model_calls.settings import ASKING, arguments_of
 from structrag.reading.settings import ReadOptions
@@ -43,7 +43,7 @@ def _left(index: Any, splitter: Any, preset: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class RetrieverKind:
-    """What a retriever of an adapter is made of.
+    """The classes, options and metadata of an adapter's retriever.
 
     Attributes:
         core: The core's retriever; where it holds the documents itself, that is the index too.
@@ -83,16 +83,17 @@ class RetrieverKind:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """What the core's retriever is made with."""
+        """Arguments of the core's retriever."""
         return () if self.core is self.index else arguments_of(self.core)
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What one search of it takes, the question first."""
+        """Arguments of one search, without the question."""
         return arguments_of(self.core.search)[1:]
 
     def index_options(self, what: str) -> list[str]:
-        """What its index takes but for the embedder; `what` is "load" where it is opened."""
+        """Arguments of its index but for the embedder; `what` is "load" if a saved index is
+        opened."""
         names = (*arguments_of(self.index), *self.renamed)
         more = ["verify"] if what == "load" else []
         return [name for name in names if name != self.embedder] + more
@@ -123,14 +124,14 @@ class RetrieverKind:
 
 
 def neighbours_of(index: Any, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-    """What stands before and behind a hit in its document."""
+    """The chunks before and behind a hit in its document."""
     if isinstance(index, EvidenceRetriever):
         return index.neighbours(chunk)
     return neighbours(index.store.reader(), chunk)
 
 
 def chunks_of(index: Any, doc_id: str) -> list[Chunk]:
-    """What a document consists of, in reading order."""
+    """The chunks of a document, in reading order."""
     if isinstance(index, EvidenceRetriever):
         return index.blocks(doc_id)
     chunks: list[Chunk] = index.store.chunks(doc_id)
@@ -163,7 +164,7 @@ class CoreOptions(IndexSettings, total=False):
     """Arguments of the core's retrievers and indexes, by their own names."""
 
     llm: Any
-    # of how is searched
+    # the search
     routes: Sequence[Any] | None
     fusion: str | None
     weights: Mapping[str, float] | None
@@ -183,7 +184,7 @@ class CoreOptions(IndexSettings, total=False):
     routing: Routing | None
     selection: Selection | None
     evidence: Any
-    # of what is indexed
+    # the index
     summariser: Any
     summary_tokens: int | None
     whole_tokens: int | None

@@ -22,21 +22,21 @@ from structrag.records import Chunk, Hit
 from structrag.text.heading_path import SEPARATOR
 
 PLACE_KEY = "place"  # "slide 4", "cell 12"
-FORMAT_KEY = "text_format"  # what a formatter has made of a text
-FORMAT_REPORT_KEY = "format_report"  # and how
-PAGES_KEY = "pages"  # of a PDF
-CONTEXT_KEY = "heading_context"  # what the text does not say itself
+FORMAT_KEY = "text_format"  # the format that a formatter made
+FORMAT_REPORT_KEY = "format_report"
+PAGES_KEY = "pages"  # their number in a PDF
+CONTEXT_KEY = "heading_context"  # titles, and header rows of a cut table
 INDEX_KEY = (
     "evidence_index"  # handle of the index that holds a passage, in this process
 )
-# Of a chunk of a PDF; pages from 1, as both frameworks' loaders.
+# The pages of a chunk of a PDF, from 1, as in both frameworks' loaders.
 PAGE_LABEL_KEY = "page_label"
 # In a store or engine.
 CHUNK_KEY = "structrag_chunk"
 DOCUMENT_KEY = "structrag_document"
 VIEW_KEY = "structrag_view"
 ENTITIES_KEY = "two_hop_entities"
-# The passage, where what is indexed of a segment stands in its place.
+# The passage, if the text of a chunk is the one to be indexed.
 SEGMENT_TEXT_KEY = "segment_text"
 
 
@@ -81,7 +81,7 @@ _EMPTY: Mapping[str, Any] = {
 
 
 class HitMetadata(dict[str, Any]):
-    """What a host's metadata says of a hit: items of the passage, and facts of the search.
+    """A host's metadata of a hit: items of the passage, and facts of the search.
 
     The items say whose passage it is and where it stands, so it is equal whatever was asked. The
     facts, such as `score`, are found by their keys alone: they are not iterated over, compared,
@@ -217,8 +217,7 @@ def is_oversize(chunk: Chunk) -> bool:
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
-    """What a hit's routes say: `routes` (ranks), `scores` and `score_parts`. Each is {} where there
-    is nothing to say."""
+    """Results of a hit's routes: `routes` (ranks), `scores` and `score_parts`. Each may be {}."""
     return {
         "routes": {name: int(rank) for name, rank in hit.routes.items()},
         "scores": {name: float(score) for name, score in hit.scores.items()},

@@ -1,4 +1,4 @@
-"""What both adapters' models do alike: answers, JSON, margins, vectors, and their tokens."""
+"""Base classes of both adapters' models: answers, JSON, margins, vectors, and their tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Top = Sequence[tuple[str, float]]
 PARAMETERS: tuple[dict[str, Any], ...] = (
     {"logprobs": True, "top_logprobs": 20, "max_tokens": 1, "temperature": 0},
     {"logprobs": True, "top_logprobs": 20},  # for models that refuse one of the others
-    {},  # what is refused then too was not refused for its parameters
+    {},  # a call that fails without parameters did not fail for them
 )
 # HTTP status codes that have nothing to do with parameters: who asks, how often, and who is down.
 ELSEWHERE = {401, 402, 403, 407, 408, 409, 413, 421, 423, 425, 429, 502, 503, 504, 529}
@@ -136,7 +136,7 @@ def tried(
     flow: Generator[Mapping[str, Any], Any, T],
     call: Callable[[Mapping[str, Any]], Any],
 ) -> T:
-    """What steps return whose parameters are tried by `call`."""
+    """Run `flow`, trying the parameters that it yields by `call`, and return its result."""
 
     def answer(parameters: Mapping[str, Any]) -> Any:
         try:

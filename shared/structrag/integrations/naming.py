@@ -25,7 +25,7 @@ RECORDS = frozenset({
     "answered", "async", "call", "calls", "count", "counter", "history", "last", "total", "usage",
     "used",
 })  # fmt: skip
-# What changes no answer and no vector.
+# Settings that change no answer and no vector.
 OPERATIONAL = frozenset({
     "async_client", "cache", "cache_folder", "callback_manager", "callbacks", "config_factories",
     "custom_get_token_ids", "default_request_timeout", "disable_streaming", "embed_batch_size",
@@ -34,16 +34,16 @@ OPERATIONAL = frozenset({
     "rate_limiter", "request_timeout", "show_progress", "show_progress_bar", "stream",
     "streaming", "tags", "timeout", "verbose",
 })  # fmt: skip
-# What names the model itself.
+# Fields that name the model itself.
 MODEL_FIELDS = (
     "model", "model_name", "model_id", "repo_id", "deployment_name", "azure_deployment",
     "endpoint_name",
 )  # fmt: skip
-# What is shown in a name as it is; all else stands there as one digest.
+# Fields shown in a name as they are; all others become one digest.
 SHOWN_FIELDS = (*MODEL_FIELDS, "temperature", "max_tokens", "dimensions", "size")
-_UNNAMED = ("", "unknown")  # what LlamaIndex's base classes call a model
+_UNNAMED = ("", "unknown")  # model names of LlamaIndex's base classes
 _UNTOLD = "<untold>"  # stands for what nothing tells from others
-_DEEPEST = 40  # of settings in each other
+_DEEPEST = 40  # levels of nested settings
 
 
 def host_name(model: Any, extra: Mapping[str, Any] | None = None) -> str:
@@ -62,8 +62,8 @@ def is_setting(name: str) -> bool:
 
 
 def weights_held(model: Any) -> Iterator[tuple[str, str]]:
-    """What tells a model in this process from others of its name. The weights that a host's model
-    holds, and how it draws answers."""
+    """Yield the weights that a host's model in this process holds, and how it draws answers. They
+    tell models of the same name apart."""
     encoder, (transformer, _) = encoder_of(model), transformer_of(model)
     if encoder is not None:
         yield "weights", encoder_label(encoder)
@@ -110,7 +110,7 @@ def _is_shown(part: Any) -> bool:
 
 
 def _settings_of(value: Any) -> dict[str, Any]:
-    """What an object holds: the changed fields of a Pydantic model, attributes of any other."""
+    """Settings of an object: the changed fields of a Pydantic model, attributes of any other."""
     kind: Any = type(value)
     fields = getattr(kind, "model_fields", None)
     if fields is None:
@@ -122,7 +122,7 @@ def _settings_of(value: Any) -> dict[str, Any]:
             is_shown = name in SHOWN_FIELDS
             if field.exclude or (_is_default(field, settings[name]) and not is_shown):
                 del settings[name]
-    # What LangChain's classes say tells their instances apart.
+    # LangChain's classes list what distinguishes their instances.
     identifying = getattr(value, "_identifying_params", None)
     settings |= identifying if isinstance(identifying, Mapping) else {}
     return {

@@ -1,4 +1,4 @@
-"""What both frameworks' retrievers share: arguments, results and errors."""
+"""Arguments, results and errors of both frameworks' retrievers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
 
 ROUTE = "host"
-LSA = "lsa"  # what says that LSA is meant
+LSA = "lsa"  # the name that selects LSA
 NO_MODEL = "No embedding model was given"
 Result = TypeVar("Result")  # a host's
 
@@ -85,8 +85,8 @@ class HostRetriever(Retriever):
 
 @dataclass(frozen=True)
 class _Searcher:
-    """The host's two calls as a route; its ranking is their results. What they raise comes out as
-    it is."""
+    """The host's two calls as a route; its ranking is their results. Their exceptions pass
+    through."""
 
     is_ours: ClassVar[bool] = True
     retrieve: Callable[[str], Sequence[Any]]
@@ -134,10 +134,8 @@ def passage(
 
 @contextmanager
 def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
-    """Say in an error that no retriever comes back.
-
-    Where a model fails or the budget is spent while a retriever is made and filled, the error also
-    says what is left, and how to go on.
+    """Add to an error that no retriever is returned, what is kept, and how to go on. The error is
+    one of a model that fails, or of a budget that is spent, while a retriever is made and filled.
 
     Args:
         make: The call that is broken off.
@@ -165,8 +163,8 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
 
 
 def warn_of_fallbacks(usage: Usage) -> None:
-    """Warn where half of the answers could not be used; keywords alone are no reason. Where all
-    calls failed, that was warned of already."""
+    """Warn if half of the answers could not be used; keywords alone are no reason. If all calls
+    failed, the runner has warned already."""
     unusable = usage.fallbacks["summary"] + usage.fallbacks["chunks"]
     if usage.calls > usage.failed and unusable * 2 >= usage.calls:
         warn_user(
@@ -265,7 +263,7 @@ def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
         )
 
 
-# What hosts and the core call the model that embeds.
+# Names of the model that embeds, in the hosts and the core.
 EMBEDDER_NAMES = ("embedding", "embeddings", "embed_model", "embedder")
 
 

@@ -11,7 +11,7 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.index import Index
-from structrag.integrations.offsets import chunk_at
+from structrag.integrations.places import chunk_at
 from structrag.integrations.stores import rank_scores
 from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk, Hit
@@ -23,7 +23,7 @@ _READ = 1000  # segments that are read together
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What a result of a lexical engine says of its segment.
+    """The segment that a result of a lexical engine names.
 
     Attributes:
         chunk_id: The segment's id, as `segments()` of a retriever put it into metadata.
@@ -67,7 +67,7 @@ class EngineRoute:
         raise NotImplementedError
 
     def read(self, result: Any) -> EngineResult:
-        """What a result says of the segment that it is."""
+        """Read from a result which segment it is."""
         raise NotImplementedError
 
     def described(self, result: Any) -> str:
@@ -140,8 +140,7 @@ MAKERS: dict[str, Callable[..., HiQASplitter]] = {
 def with_segments(
     index: Index, splitter: Any = None, preset: str | None = None
 ) -> Index:
-    """The index, made to split into segments as a preset does. Where another splitter was chosen,
-    it stays."""
+    """Make an index split into segments as a preset does, unless another splitter was chosen."""
     check_choice("preset", preset or "default", tuple(MAKERS))
     if splitter is None:
         make = MAKERS[preset or "default"]

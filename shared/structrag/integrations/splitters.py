@@ -12,7 +12,7 @@ from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 
 UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
-# Of the core -> of both hosts.
+# Names of settings in the core -> in both hosts.
 HOST_NAMES = {
     "max_tokens": "chunk_size",
     "flat_max_tokens": "flat_chunk_size",
@@ -24,7 +24,7 @@ HOST_NAMES = {
 _ATTRIBUTE = re.compile(r"^ {4}(\w[\w, ]*): (?!As in )(.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
-# Of the hosts' own splitters.
+# Settings of the hosts' own splitters.
 SEPARATORS = (
     "separators",
     "is_separator_regex",
@@ -36,7 +36,8 @@ SEPARATORS = (
 
 
 def hints_of(**others: str) -> dict[str, str]:
-    """What to pass in place of the core's names, of `others` and of a host's own splitters'."""
+    """Advice by wrong name: what to pass in place of the core's names, of `others` and of the names
+    of a host's own splitters."""
     cut = "Omit it: text is cut at the document's own sections, blocks and sentences."
     host_names = {**HOST_NAMES, **others}
     hints = {name: f"Pass {host_name}=." for name, host_name in host_names.items()}
@@ -49,7 +50,7 @@ def defaults_of(splitter: type) -> dict[str, Any]:
 
 
 def descriptions_of(splitter: type) -> dict[str, str]:
-    """What the docstrings of a splitter of the core say of its settings, by name.
+    """Descriptions of a core splitter's settings by name, from its docstrings.
 
     Example:
         >>> from structrag.chunks.fixed import FixedSplitter
@@ -78,8 +79,8 @@ def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
-    """The settings of a splitter that are not its class's defaults. Those of the names in
-    `left_out`, and those that hosts name otherwise, do not count."""
+    """The settings of a splitter that differ from its class's defaults, without `left_out` and
+    without those that hosts name otherwise."""
     return {
         name: getattr(splitter, name)
         for name, default in defaults_of(type(splitter)).items()
@@ -112,13 +113,12 @@ def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:
 
 
 def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:
-    """What IDMS takes as its margin. With neither model "auto" is "words", the fastest that needs
-    none."""
+    """IDMS's margin. Without a model "auto" is "words", the fastest that needs none."""
     return "words" if margin == "auto" and embedder is None and llm is None else margin
 
 
 def idms_target(target: int | None, max_tokens: int) -> int:
-    """What IDMS's merging fills up to.
+    """The size that IDMS's merging aims at.
 
     None: the same share of the limit as by default, at least 1.
     """

@@ -18,7 +18,7 @@ from structrag.model_calls.flow import adrive, drive
 from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk
 
-MOST_DOCUMENTS = 200  # that a filter names
+MOST_DOCUMENTS = 200  # names in a filter
 TOGETHER = 100  # entries in one call: some stores refuse more than 166 or 500
 # A chunk's id, None for what is not of the index, and its score.
 Match = tuple[str | None, float]
@@ -81,7 +81,7 @@ def paged_flow(
     Args:
         index: Whose chunks count; None or empty: there are none.
         request: `where` says which documents count.
-        first: How many to ask for at first; default `request.n`. Where the store filters by view
+        first: How many to ask for at first; default `request.n`. If the store filters by view
             and document itself, that is enough.
         most: The most that the store may be asked for at once; None: no limit.
     """
@@ -130,7 +130,7 @@ def view_of(request: Search) -> str:
 
 
 def store_metadata(chunk: Chunk, view: str) -> dict[str, str]:
-    """What leads from a stored text back to its chunk."""
+    """Metadata that leads from a stored text back to its chunk."""
     return {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id, VIEW_KEY: view}
 
 

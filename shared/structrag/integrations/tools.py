@@ -19,7 +19,7 @@ from structrag.text.heading_path import SEPARATOR
 
 LONGEST = 64  # characters of a tool's name, as models' services allow
 _SHOWN = 3  # documents that are named before it becomes "and more"
-# What a host makes as an id where a document has none; another one in each run.
+# Ids that a host makes for documents without one; they differ in each run.
 _UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 _lock = Lock()
 # Name -> the retriever that has it, while it is there, and what that searches.
@@ -27,11 +27,10 @@ _given: dict[str, tuple[ReferenceType[Any], str]] = {}
 
 
 def tool_name(verb: str, retriever: Any, name: str | None) -> str:
-    """The name of a tool: the user's, else told from the titles of the documents.
-
-    Such as "search_ovens"; "search_documents" where they are not known. A warning says where
-    another retriever that is still there, or one over other documents, has that name already; one
-    that was told from titles is numbered then.
+    """The name of a tool: the user's, else one derived from the titles of the documents, such as
+    "search_ovens", or "search_documents" without titles. If another retriever that still exists, or
+    one over other documents, has that name already, a warning says so, and a derived name is
+    numbered.
 
     Args:
         verb: What the tool does, such as "search".
@@ -75,7 +74,7 @@ def _searched(retriever: Any) -> tuple[Any, Any]:
 
 
 def _identity(index: Any, retriever: Any) -> str:
-    """What tells tools apart that answer otherwise."""
+    """A text that differs between tools that give different answers."""
     if index is None:
         return f"{type(retriever).__name__} {id(retriever)}"
     ids = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
@@ -121,7 +120,7 @@ def _shortened(words: str, most: int) -> str:
 
 
 NOTHING = "Nothing was found."
-# What an agent is told of a tool that searches, and of one that answers.
+# Descriptions of a tool that searches, and of one that answers.
 SEARCH = (
     "Search the documents. Returns the passages that answer a question, each with its source, "
     "heading path and character range for citation."

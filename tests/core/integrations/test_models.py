@@ -24,7 +24,6 @@ from structrag.integrations.models import (
     PARAMETERS,
     JsonAnswers,
     LogProbabilities,
-    atried,
     tried,
 )
 from structrag.integrations.naming import host_name
@@ -60,39 +59,7 @@ def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | N
     )
 
 
-async def test_it_is_so_on_an_event_loop_too() -> None:
-    weighing, server = LogProbabilities(), Server()
-
-    async def ask(parameters: Mapping[str, Any]) -> Any:
-        return server.ask("x" * 101, parameters)
-
-    with pytest.raises(Refused, match="context size"):
-        await atried(weighing.flow(("1", "2"), lambda answer: answer), ask)
-    assert weighing.works is None
-
-
-def test_parameters_that_are_refused_turn_them_off_once() -> None:
-    weighing, server = LogProbabilities(), Server(knows=False)
-    assert margin(weighing, server, "short") is None
-    assert weighing.works == -1 and server.calls == [*PARAMETERS]
-    assert margin(weighing, server, "short") is None and len(server.calls) == len(
-        PARAMETERS
-    )
-
-
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
-
-
-async def test_a_schema_that_is_refused_is_not_given_again() -> None:
-    answers, server = JsonAnswers(), Server(knows=False)
-
-    async def ask(parameters: Mapping[str, Any]) -> Any:
-        return server.ask("short", parameters)
-
-    for count in (2, 3):
-        assert await atried(answers.flow(SCHEMA), ask) == []
-        assert answers.takes is False and len(server.calls) == count
-    assert server.calls[-1] == {}
 
 
 def carrying(kind: type[Exception] = Exception, **facts: Any) -> Exception:
@@ -243,14 +210,6 @@ class Formatting:
         return "{}"
 
 
-def test_a_schema_that_was_taken_is_given_again() -> None:
-    answers, model = JsonAnswers(), Formatting(None, Refused("too long"))
-    assert tried(answers.flow({}), model) == "{}" and answers.takes
-    with pytest.raises(Refused):  # for its prompt
-        tried(answers.flow({}), model)
-    assert (answers.takes, model.formatted) == (True, [True, True])
-
-
 def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
     answers = JsonAnswers()
     with pytest.raises(ConnectionError):
@@ -258,12 +217,6 @@ def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
     with pytest.raises(Refused):  # the prompt is too long, with and without a schema
         tried(answers.flow({}), Formatting(Refused("too long"), Refused("too long")))
     assert answers.takes is None
-
-
-def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
-    first, second, last = PARAMETERS
-    assert second == {"logprobs": True, "top_logprobs": 20} and last == {}
-    assert first == {**second, "max_tokens": 1, "temperature": 0}
 
 
 @examples
@@ -301,12 +254,6 @@ def test_a_margin_is_of_what_both_options_have_together(
     weighing = LogProbabilities(**options)
     answer = tried(weighing.flow(("1", "2"), lambda _: top), Known({0}))
     assert answer == pytest.approx(margin)
-
-
-def test_options_are_weighed_against_each_other_unless_said_otherwise() -> None:
-    held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
-    weighing = margin_model(held)
-    assert weighing is not None and weighing.normalised is True
 
 
 class Plain:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag.index.index import Index
-from structrag.integrations.offsets import (
+from structrag.integrations.places import (
     TrimmedLength,
     chunk_at,
     neighbours,

@@ -8,7 +8,7 @@ from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.integrations.metadata import UNKNOWN
-from structrag.integrations.origins import Origin, parent_of, titles_above, under_titles
+from structrag.integrations.places import Origin, parent_of, titles_above, under_titles
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Document
 

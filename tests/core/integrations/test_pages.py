@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fixture_cases import examples
 
-from structrag.integrations.documents import HostDocument
-from structrag.integrations.pages import joined_pages
+from structrag.integrations.documents import HostDocument, joined_pages
 
 
 def page(text: str, **metadata: object) -> HostDocument:

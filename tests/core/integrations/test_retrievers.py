@@ -6,21 +6,14 @@ import pytest
 from fixture_cases import examples
 
 from structrag.errors import (
-    BudgetExceeded,
     InvalidParameter,
-    ModelFailed,
-    UnknownDocument,
 )
 from structrag.integrations.retrievers import (
     HostRetriever,
     chosen_embedding,
-    lost_retriever,
     passage,
-    resolve_aliases,
-    results_of,
-    warn_of_chunks,
 )
-from structrag.records import Chunk, Hit
+from structrag.records import Chunk
 from structrag.retrieval.multihop.twohop import TwoHop
 
 TEXTS = [
@@ -84,72 +77,7 @@ def test_documents_in_the_place_of_the_model_are_noticed() -> None:
         chosen_embedding("embedding", ["a document"])
 
 
-def test_chunks_are_noticed() -> None:
-    with pytest.warns(UserWarning, match="pass whole documents"):
-        warn_of_chunks([False, True])
-    warn_of_chunks([False])
-
-
-def test_two_names_for_one_argument() -> None:
-    names = {"k": "similarity_top_k"}
-    assert resolve_aliases({"similarity_top_k": 3}, names) == resolve_aliases(
-        {"k": 3}, names
-    )
-    with pytest.raises(
-        InvalidParameter, match="similarity_top_k and k mean the same; got both"
-    ):
-        resolve_aliases({"k": 3, "similarity_top_k": 3}, names)
-
-
-def test_hits_of_documents_that_are_gone_are_left_out() -> None:
-    def text_of(hit: Hit) -> str:
-        if hit.chunk.start == 1:
-            raise UnknownDocument("doc_id must be a document of the store; 'd' is not.")
-        return hit.chunk.text
-
-    hits = [Hit(chunk_of(text), 1.0, rank) for rank, text in enumerate(TEXTS, start=1)]
-    assert list(results_of(hits, text_of)) == [TEXTS[0], TEXTS[2]]
-
-
-@examples
-def test_at_most_k_results_are_hits(k: int | None, count: int) -> None:
-    host = hosted()
-    assert len(host.runner.run(host.flow("X100 Zeta", k))) == count
-
-
-@examples
-def test_where_a_model_fails_it_is_said_what_is_left(
-    cache: str | None, rest: str
-) -> None:
-    for kind in (BudgetExceeded, ModelFailed):
-        with (
-            pytest.raises(kind) as failure,
-            lost_retriever("from_documents", "add_documents", cache),
-        ):
-            raise kind("It is down.") from OSError("no server")
-        sentence = str(failure.value)
-        assert sentence.startswith(
-            "It is down. But from_documents returned no retriever"
-        )
-        assert rest in sentence and "pass them to its add_documents." in sentence
-        assert isinstance(failure.value.__cause__, OSError)
-    with (
-        pytest.raises(InvalidParameter, match=r"^other$"),
-        lost_retriever("from_documents", "add_documents", cache),
-    ):
-        raise InvalidParameter("other")
-
-
 @pytest.mark.parametrize("documents", [[], (), {}])
 def test_no_collection_is_a_model(documents: object) -> None:
     with pytest.raises(InvalidParameter, match=r"embedding must be .* swapped"):
         chosen_embedding("embedding", documents)
-
-
-def test_names_that_are_not_there_rename_nothing() -> None:
-    names = {"k": "similarity_top_k", "top": "similarity_top_k"}
-    assert resolve_aliases({"top": 3, "views": ["raw"]}, names) == {
-        "similarity_top_k": 3,
-        "views": ["raw"],
-    }
-    assert resolve_aliases({}, names) == {}

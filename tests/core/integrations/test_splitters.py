@@ -5,41 +5,13 @@ from __future__ import annotations
 import pytest
 from fixture_cases import examples
 
-from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.integrations.splitters import (
-    changes_of,
-    defaults_of,
     idms_margin,
     idms_target,
     overlap_within,
     shows_path,
-    take_settings,
 )
-
-
-@pytest.mark.parametrize("splitter", [HiQASplitter, IDMSSplitter, PICSplitter])
-def test_defaults_make_the_default_splitter(splitter: type) -> None:
-    assert splitter(**defaults_of(splitter)) == splitter()
-    assert changes_of(splitter()) == {}
-
-
-def test_settings_of_the_splitter_are_taken_out() -> None:
-    settings = {"threshold": 0.5, "cache": None, "language": "german"}
-    assert take_settings(PICSplitter, settings) == {
-        "threshold": 0.5,
-        "language": "german",
-    }
-    assert settings == {"cache": None}
-
-
-def test_a_preset_is_what_it_changes() -> None:
-    paper = PICSplitter.paper()
-    changes = changes_of(paper, "context")
-    assert changes["bounds"] == "none" and not {"max_tokens", "context"} & {*changes}
-    assert PICSplitter(**changes, max_tokens=None, context=False) == paper
 
 
 def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:

@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
-from structrag.index.entries import Entry, Vectors
 from structrag.index.index import Index
 from structrag.integrations.stores import (
     Match,
     as_similarities,
     documents_of,
-    entry_texts,
-    entry_vectors,
     paged_flow,
     rank_scores,
-    store_metadata,
-    stored_chunk,
-    view_of,
 )
 from structrag.model_calls.flow import drive
 from structrag.model_calls.requests import Ranking, Search
 from structrag.reading.files import read_text
-from structrag.records import Chunk
 
 NAMES = [f"d{i}" for i in range(6)]
 
@@ -83,21 +75,9 @@ def test_it_ends_where_the_store_has_no_more_or_gives_no_more(index: Index) -> N
     )
 
 
-def test_the_first_question_may_be_larger(index: Index) -> None:
-    assert search(index, chunk_ids(index), n=2, first=4)[1] == [4]
-
-
 def test_nothing_is_asked_without_an_index_or_a_query(index: Index) -> None:
     assert search(None, []) == search(Index(views=("raw",)), []) == ([], [])
     assert search(index, chunk_ids(index), query=" \n") == ([], [])
-
-
-def test_metadata_leads_back_to_chunk_and_view() -> None:
-    metadata = store_metadata(Chunk("c", "d", "0", 0, 1, "x"), "raw")
-    assert stored_chunk(metadata, "raw") == "c"
-    assert stored_chunk(metadata, "summary") is stored_chunk({}, "raw") is None
-    assert stored_chunk({**metadata, "structrag_chunk": 7}, "raw") is None
-    assert view_of(Search("dense:raw", "q", None, 1)) == "raw"
 
 
 def test_rising_scores_are_distances() -> None:
@@ -105,25 +85,6 @@ def test_rising_scores_are_distances() -> None:
     assert as_similarities([0.4, 0.1]) == [0.4, 0.1]
     assert as_similarities([1, 1]) == [1.0, 1.0]
     assert as_similarities([]) == []
-
-
-def test_an_entry_for_a_store_that_embeds_and_for_one_that_does_not() -> None:
-    document = read_text("ab", id="d")
-    chunks = tuple(Chunk(f"c{i}", "d", "0", i, i + 1, "ab"[i]) for i in range(2))
-    vectors = Vectors(np.eye(3), np.array([0, 0, 1]))
-    views = {"raw": ("a", "b"), "summary": (None, "s")}
-    entry = Entry(document, "", chunks, views, {"raw": vectors})
-    texts = [(chunk.id, view, text) for chunk, view, text in entry_texts(entry)]
-    assert texts == [("c0", "raw", "a"), ("c1", "raw", "b"), ("c1", "summary", "s")]
-    parts = [
-        (chunk.id, view, n, text) for chunk, view, n, text, _ in entry_vectors(entry)
-    ]
-    assert parts == [
-        ("c0", "raw", 0, "a"),
-        ("c0", "raw", 1, "a"),
-        ("c1", "raw", 0, "b"),
-    ]
-    assert [vector for *_, vector in entry_vectors(entry)] == np.eye(3).tolist()
 
 
 @pytest.mark.parametrize(
