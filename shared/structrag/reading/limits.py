@@ -49,8 +49,8 @@ class Limits:
     max_unpacked: int = 500_000_000
     max_inflation: float = 100
     max_characters: int = 100_000_000
-    max_growth: float = 20
-    max_uses: int = 100
+    max_growth: float = 50
+    max_uses: int = 1_000
     max_depth: int = 500
     max_seconds: float = 300
     max_memory: int | None = 4_000_000_000

@@ -22,7 +22,7 @@ from structrag.reading.formats import Format, converted
 from structrag.reading.limits import check_depth, reading_within, spend_characters
 from structrag.reading.office.package import Package
 
-SMALL = Limits(max_characters=1_000_000)
+SMALL = Limits(max_uses=100, max_characters=1_000_000)
 LONG = "A long text. " * 1_000
 TIMES = 1_200
 BLANKS = '<text:s text:c="100000000"/>'

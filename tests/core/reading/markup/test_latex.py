@@ -71,7 +71,9 @@ def test_inputs_that_double_or_do_not_end_are_refused(
         write(tmp_path, **{f"f{i}": f"\\input{{f{i + 1}}}" * times + body})
     write(tmp_path, **{f"f{files}": "end"})
     with pytest.raises(errors.InvalidDocument, match=sentence):
-        read_file(tmp_path / "f0.tex", limits=Limits(max_characters=20_000))
+        read_file(
+            tmp_path / "f0.tex", limits=Limits(max_characters=20_000, max_uses=100)
+        )
 
 
 def test_an_input_may_be_used_again_but_not_grow_without_end(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_an_input_may_be_used_again_but_not_grow_without_end(tmp_path: Path) -> 
     write(tmp_path, main="\\input{one/text}\\input{two/text}" * 99)
     assert read_file(tmp_path / "main.tex").text == "one two " * 99
     write(tmp_path, one__text="x" * 99_000)
-    with pytest.raises(errors.InvalidDocument, match="20 characters for each of its 1"):
+    with pytest.raises(errors.InvalidDocument, match="50 characters for each of its 1"):
         read_file(tmp_path / "main.tex")
 
 
