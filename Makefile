@@ -16,7 +16,7 @@ else
 DEMO_STAMP := $(VENV)/.installed-light
 endif
 
-.PHONY: install demo check test test-llm torture lint docs bench clean
+.PHONY: install demo check test test-long test-llm torture lint docs bench clean
 
 install: $(VENV)/.installed-dev
 
@@ -51,7 +51,11 @@ check: install
 
 # One worker a core. Each counts with one thread, or they would stand in each other's way.
 test: install
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
+
+# What takes many seconds each; .ci/run runs it after the suite.
+test-long: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m long
 
 test-llm: install
 	# A server of such a model and its client; without them the tests of servers are left out.
