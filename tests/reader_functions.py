@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from structrag.chunks.enriching.definitions import definition_in
-
 from structrag import (
     ContentAwareSplitter,
     FixedSplitter,
@@ -17,6 +15,7 @@ from structrag import (
     PICSplitter,
     read_text,
 )
+from structrag.chunks.enriching.supplements import definition_in
 from structrag.model_calls.answer_parsing.ids import parse_ids
 from structrag.model_calls.answer_parsing.lists import first_value, parse_keywords
 from structrag.model_calls.answer_parsing.titles import parse_names
