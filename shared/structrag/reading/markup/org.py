@@ -108,7 +108,7 @@ def _until(lines: Lines, i: int, end: str, kind: BlockKind) -> Element:
 
 def _table(lines: Lines, i: int) -> Element:
     stop = paragraph(lines, i, lambda line: line.lstrip()[0] != "|")
-    rules = [j for j in range(i + 1, stop) if _RULE.fullmatch(lines[j].text)]
-    header = rules[0] + 1 if rules and rules[0] + 1 < stop else 0
+    rules = {j for j in range(i + 1, stop) if _RULE.fullmatch(lines[j].text)}
+    header = min(rules) + 1 if rules and min(rules) + 1 < stop else 0
     rows = range(max(header, i + 1), stop)
     return Element(stop, "table", tuple(j for j in rows if j not in rules), header)
