@@ -1,4 +1,4 @@
-"""A volume without room: a clear error, nothing lost, nothing half-written left behind."""
+"""A volume without room, a user without permission: a clear error, nothing lost, nothing half-written left behind."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def case(number: int) -> None:
 
 PROMISE = Promise(
     "full_volume",
-    "save, cache and add on a full volume: a clear error, the old state whole, nothing left",
+    "no room, or no permission to write: a clear error, the old state whole, nothing left",
     case,
     cases=600,
     short=12,

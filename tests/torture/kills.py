@@ -320,7 +320,7 @@ def case(number: int) -> None:
 
 PROMISE = Promise(
     "kills",
-    "kill -9 during add, save, merge and cache writes: the old or the new state, whole",
+    "kill -9 in a write of add, save, merge, LanceDB or cache: the old or the new state, whole",
     case,
     cases=2_000,
     short=36,

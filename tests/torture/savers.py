@@ -210,7 +210,7 @@ def case(number: int) -> None:
 
 PROMISE = Promise(
     "savers",
-    "writers at one folder, a saver and loaders: no document lost without an error, a whole index",
+    "writers and readers of one folder: no document lost without an error, always a whole index",
     case,
     cases=500,
     short=12,
