@@ -1,4 +1,4 @@
-"""A volume without room, a user without permission: a clear error, nothing lost, nothing half-written left behind."""
+"""No room, or no permission to write: a clear error, nothing lost, nothing half-written left."""
 
 from __future__ import annotations
 
