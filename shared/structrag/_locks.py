@@ -104,6 +104,9 @@ def _after_fork_in_child() -> None:
     _after_fork()
     for lock in list(_LOCKS):
         lock.renew()
+    torch = sys.modules.get("torch")
+    if torch is not None:  # OpenMP waits for its threads, which are the parent's alone
+        torch.set_num_threads(1)
 
 
 if hasattr(os, "register_at_fork"):
