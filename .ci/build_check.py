@@ -28,7 +28,8 @@ if missing:
 surplus = sorted(name for name in names - expected if ".dist-info/" not in name)
 if surplus:
     sys.exit(f"the wheel has more than the packages: {surplus}")
-licences = {name for name in expected if name.endswith("_LICENSE.txt")} | {"LICENSE"}
+data = [name for name in expected if name.endswith((".gz", ".json"))]
+licences = {f"{name.partition('.')[0]}_LICENSE.txt" for name in data} | {"LICENSE"}
 unlicensed = sorted(
     licence
     for licence in licences

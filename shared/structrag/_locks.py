@@ -49,13 +49,6 @@ class Lock:
     def before_fork(self) -> None:
         """Called while the lock is held, where a fork waits for it."""
 
-    def renew(self) -> None:
-        """Be free in a child, unless its only thread holds the lock."""
-        if self._lock.acquire(blocking=False):
-            self._lock.release()
-        else:
-            self._lock = threading.RLock()
-
 
 class cached_property(functools.cached_property[T]):
     """`functools.cached_property` as it is from Python 3.12 on: without a lock that all instances
@@ -75,7 +68,7 @@ def _imports_elsewhere() -> bool:
     """Whether another thread is amid an import, which no child could finish."""
     for thread, top in sys._current_frames().items():
         frame: FrameType | None = None if thread == threading.get_ident() else top
-        while frame is not None:
+        while frame:
             if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
                 return True
             frame = frame.f_back
@@ -102,8 +95,13 @@ def _after_fork_in_child() -> None:
     global _REGISTERING
     _REGISTERING = threading.RLock()
     _after_fork()
-    for lock in list(_LOCKS):
-        lock.renew()
+    for lock in _LOCKS:
+        if lock._lock.acquire(blocking=False):  # free, or this thread's own
+            lock._lock.release()
+        else:
+            lock._lock = threading.RLock()
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # OpenMP waits for its others, which are the parent's
 
 
 if hasattr(os, "register_at_fork"):

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import re
 import select
 import signal
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from torture.promise import NotHere
 
 PATIENCE = 30.0  # seconds for a child to do something
+MARK = "in a write"
+# Events of `sys.addaudithook` at which something of a folder is about to change.
+STEPS = {"open", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 
 
 @dataclass
@@ -50,6 +56,13 @@ class Child:
         os.waitpid(self.pid, 0)
         return self._rest()
 
+    def kill_at_mark(self, seconds: float) -> list[str]:
+        """Kill it so long after it said MARK, or at its end; the other lines that it wrote."""
+        while MARK not in self.lines and self._read(PATIENCE):
+            pass
+        time.sleep(seconds)
+        return [line for line in self.kill() if line != MARK]
+
     def join(self, seconds: float = PATIENCE) -> list[str]:
         """Wait for its end; the lines it wrote. Raises AssertionError if it failed or hangs."""
         end = time.monotonic() + seconds
@@ -78,11 +91,6 @@ def start(work: Callable[[Callable[[str], None]], None]) -> Child:
     """Run `work(say)` in a child; what it says can be read line by line."""
     if not hasattr(os, "fork"):
         raise NotHere("this system has no fork")
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            thread.join(
-                PATIENCE
-            )  # a child has no other threads, and waits for their locks for ever
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -101,6 +109,33 @@ def start(work: Callable[[Callable[[str], None]], None]) -> Child:
     finally:
         sys.stdout.flush()
         os._exit(status)
+
+
+def stop_in_a_write(
+    say: Callable[[str], None], folder: Path, step: int, *, dies: bool
+) -> None:
+    """Have this process say MARK at the n-th step of writing in a folder, or die there."""
+    steps, fsync = itertools.count(1), os.fsync
+    inside = re.compile(re.escape(str(folder)))
+
+    def count() -> None:
+        if next(steps) == step:
+            if dies:
+                os.kill(os.getpid(), signal.SIGKILL)
+            say(MARK)
+
+    def look(event: str, arguments: Sequence[Any]) -> None:
+        reads = event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        places = [str(place) for place in arguments[:2]]
+        if event in STEPS and not reads and any(map(inside.match, places)):
+            count()
+
+    def counted_fsync(descriptor: int) -> None:
+        count()
+        fsync(descriptor)
+
+    sys.addaudithook(look)
+    os.fsync = counted_fsync
 
 
 def _say(pipe: int, line: str) -> None:

@@ -1,4 +1,4 @@
-"""A volume without room: a clear error, nothing lost, nothing half-written left behind."""
+"""No room, or no permission to write: a clear error, nothing lost, nothing half-written left."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from torture.children import start
 from torture.indexes import answers, document, documents, index_of, load, small_segments
 from torture.promise import NotHere, Promise, random_of
 
+NOBODY = 65_534  # the id of an ordinary user
 Say = Callable[[str], None]
 
 
@@ -204,6 +205,48 @@ def check_limit(rng: Random, folder: Path) -> None:
         assert answers(load(path)) == answers(index)
 
 
+def check_denied(rng: Random, folder: Path) -> None:
+    """The same where an ordinary user may read, and not write. Who only asks is answered."""
+    path = folder / "index"
+    index = index_of(documents(range(3)))
+    index.save(path)
+    old = answers(load(path))
+    index.add(documents(range(3, 6)))
+    new = answers(index)
+    denied = rng.choice((folder, path, path / "segments"))
+    target = folder / "new" if denied == folder else path
+    before = files_of(folder)
+
+    def work(say: Say) -> None:
+        if os.getuid() == 0:  # whom no mode keeps from anything
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        for write in (
+            lambda: index.save(target),
+            lambda: Cache(denied / "cache.sqlite"),
+        ):
+            try:
+                write()
+            except StructragError as error:
+                # SQLite's own words for it are the second.
+                assert any(w in str(error) for w in ("denied", "unable to open")), error
+                say("refused")
+        assert answers(index) == new, "a failed save changed the index in memory"
+        assert answers(load(path)) == old, "what may be read is not answered"
+
+    for place in (folder, *folder.rglob("*")):
+        if place.is_dir():
+            os.chown(place, NOBODY, NOBODY) if os.getuid() == 0 else None
+            place.chmod(0o555 if place == denied else 0o755)
+    try:
+        said = start(work).join()
+    finally:
+        denied.chmod(0o755)
+    assert said == ["refused"] * 2, f"{said} at {denied.relative_to(folder.parent)}"
+    assert files_of(folder) == before, "something is left behind, or was changed"
+
+
 CHECKS = (check_save, check_save, check_cache, check_add, check_opened)
 
 
@@ -215,7 +258,7 @@ def case(number: int) -> None:
             small_segments(rng),
             tempfile.TemporaryDirectory(prefix="torture-") as name,
         ):
-            check_limit(rng, Path(name))
+            (check_limit if number % 12 == 5 else check_denied)(rng, Path(name))
         return
     with small_segments(rng), small_volume(rng.choice((400_000, 800_000))) as folder:
         CHECKS[number % 6](rng, folder)
@@ -223,7 +266,7 @@ def case(number: int) -> None:
 
 PROMISE = Promise(
     "full_volume",
-    "save, cache and add on a full volume: a clear error, the old state whole, nothing left",
+    "no room, or no permission to write: a clear error, the old state whole, nothing left",
     case,
     cases=600,
     short=12,

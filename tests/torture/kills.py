@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +14,7 @@ from doubles import HashEmbedder, ScriptedModel
 
 from structrag.errors import IndexDamaged
 from structrag.model_calls.cache import Cache
-from torture.children import start
+from torture.children import MARK, start, stop_in_a_write
 from torture.indexes import (
     answers,
     document,
@@ -29,6 +29,10 @@ from torture.promise import Promise, random_of
 ROUNDS = 12  # of what a child does, unless it is killed before
 # Vectors of one put: about a megabyte, so that most kills fall into a write.
 BATCH = 300
+STEPS = 140  # about so many steps of writing in a folder are all rounds
+FIRST_STEPS = 14  # those of a first save
+SECONDS = 0.002  # most of a step
+LANCE_SECONDS = 0.06  # of a change in LanceDB
 Say = Callable[[str], None]
 
 
@@ -62,7 +66,6 @@ def _turn(
 def _save_rounds(say: Say, path: Path, *, lsa: bool, reopen: bool) -> None:
     """Save after every round, each time from the file again, or always the one index."""
     index = load(path, lsa=lsa)
-    say("ready")
     for number in range(3, 3 + ROUNDS):
         if reopen:
             index = load(path, lsa=lsa)
@@ -82,11 +85,14 @@ def kill_saver(rng: Random, folder: Path) -> None:
     path = folder / "index"
     lsa = rng.random() < 0.3
     index_of(documents(range(3)), lsa=lsa).save(path)
-    reopen = rng.random() < 0.5
-    child = start(lambda say: _save_rounds(say, path, lsa=lsa, reopen=reopen))
-    child.wait_for_line()
-    _sleep(rng, 0.15)
-    done = max(map(int, child.kill()), default=0)
+    reopen, step, dies = rng.random() < 0.5, rng.randint(1, STEPS), rng.random() < 0.5
+
+    def work(say: Say) -> None:
+        stop_in_a_write(say, folder, step, dies=dies)
+        _save_rounds(say, path, lsa=lsa, reopen=reopen)
+
+    said = start(work).kill_at_mark(SECONDS * rng.random() ** 2)
+    done = max(map(int, said), default=0)
     index = load(path, lsa=lsa, verify=rng.random() < 0.5)
     for rounds in (done, done + 1):
         expected = contents_after(rounds)
@@ -113,16 +119,14 @@ def kill_first_saver(rng: Random, folder: Path) -> None:
     """The first save at a path: nothing, or the whole index."""
     path = folder / "index"
     index = index_of(documents(range(3)))
+    step, dies = rng.randint(1, FIRST_STEPS), rng.random() < 0.5
 
     def work(say: Say) -> None:
-        say("ready")
+        stop_in_a_write(say, folder, step, dies=dies)
         index.save(path)
         say("saved")
 
-    child = start(work)
-    child.wait_for_line()
-    _sleep(rng, 0.03)
-    said = child.kill()
+    said = start(work).kill_at_mark(SECONDS * rng.random() ** 2)
     last = index
     try:
         last = load(path)  # what the child saved may not be overwritten unseen
@@ -132,6 +136,71 @@ def kill_first_saver(rng: Random, folder: Path) -> None:
         assert "no saved index" in str(error) and not path.exists(), str(error)
     last.save(path)
     assert answers(load(path)) == answers(index)
+
+
+# -- LanceDB
+
+
+def _whole(index: Any, contents: Sequence[Any]) -> bool:
+    """Whether an index holds these documents, each with its whole text."""
+    held = {
+        name: "".join(c.text for c in index.chunks(name)) for name in index.document_ids
+    }
+    return held == {one.id: one.text for one in contents}
+
+
+def kill_lance(rng: Random, folder: Path) -> None:
+    """A writer to LanceDB: all changes that had ended are there, the last one is or is not, and
+    another writer goes on."""
+    import lancedb  # noqa: F401 - once, before the forks; its own threads work in children only
+
+    changes: list[Callable[[Any], None]] = []
+    states: list[list[Any]] = [[]]
+    present: dict[int, Any] = {}
+
+    def put(number: int, new: Any) -> None:
+        present[number] = new
+        changes.append(lambda index: index.add([new]))
+        states.append(list(present.values()))
+
+    def drop(gone: int) -> None:
+        del present[gone]
+        changes.append(lambda index: index.delete(f"d{gone}"))
+        states.append(list(present.values()))
+
+    for number in range(3):
+        put(number, document(number))
+    for number in range(3, ROUNDS):
+        _turn(number, put, drop)
+    killed = rng.randint(-1, len(changes) - 1)  # in this change; -1: when it is opened
+
+    def opened() -> Any:
+        return index_of(store=f"lancedb:{folder / 'store'}")
+
+    def work(say: Say) -> None:
+        if killed < 0:
+            say(MARK)
+        index = opened()
+        for number, change in enumerate(changes):
+            if number == killed:
+                say(MARK)
+            change(index)
+            say(str(number + 1))
+
+    said = start(work).kill_at_mark(LANCE_SECONDS * rng.random())
+    done = max(map(int, said), default=0)
+
+    def check(_: Say) -> None:
+        index = opened()
+        assert any(_whole(index, state) for state in states[done : done + 2]), (
+            f"it holds {index.document_ids} after {done} changes"
+        )
+        index.add([document(99)])
+        again = opened()
+        assert "d99" in again.document_ids
+        assert again.search("Item 99", 1, route="bm25")[0].chunk.doc_id == "d99"
+
+    start(check).join()
 
 
 # -- caches
@@ -229,7 +298,16 @@ def kill_adder(rng: Random, folder: Path) -> None:
     assert "done" not in before or not asked, "all was answered, and asked again"
 
 
-KINDS = (kill_saver, kill_saver, kill_saver, kill_first_saver, kill_cache, kill_adder)
+KINDS = (
+    kill_saver,
+    kill_lance,
+    kill_saver,
+    kill_first_saver,
+    kill_saver,
+    kill_lance,
+    kill_cache,
+    kill_adder,
+)
 
 
 def case(number: int) -> None:
@@ -242,7 +320,7 @@ def case(number: int) -> None:
 
 PROMISE = Promise(
     "kills",
-    "kill -9 during add, save, merge and cache writes: the old or the new state, whole",
+    "kill -9 in a write of add, save, merge, LanceDB or cache: the old or the new state, whole",
     case,
     cases=2_000,
     short=36,

@@ -29,7 +29,7 @@ from torture.promise import Promise, random_of
 
 STABLE = 4  # documents that never change, and are found at any moment
 COMING = 5  # ids under which documents come and go
-SEARCHERS = 3
+SEARCHERS = (3, 16)
 ROUNDING = 1e-5
 TURNS = 12  # changes that a writer makes
 SEARCHES = 8  # at least, of each searcher
@@ -213,7 +213,8 @@ def check_threads(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
     states = States(ContentAwareSplitter())
     index.add([_stable(number) for number in range(STABLE)])
     retrievers = MultiViewRetriever(index), HiQARetriever(index)
-    plans = [_changes(rng, writer) for writer in range(2)]
+    searching = rng.choice(SEARCHERS)
+    plans = [_changes(rng, writer) for writer in range(2 if searching < 16 else 1)]
     done = threading.Event()
     errors: list[BaseException] = []
 
@@ -244,7 +245,7 @@ def check_threads(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
     writers = [threading.Thread(target=guarded, args=(write, plan)) for plan in plans]
     searchers = [
         threading.Thread(target=guarded, args=(search, rng.random()))
-        for _ in range(SEARCHERS)
+        for _ in range(searching)
     ]
     for thread in (*searchers, *writers):
         thread.start()
@@ -283,7 +284,7 @@ async def check_tasks(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
 
     await asyncio.gather(
         *(write(plan) for plan in plans),
-        *(search(rng.random()) for _ in range(SEARCHERS)),
+        *(search(rng.random()) for _ in range(rng.choice(SEARCHERS))),
     )
     _check_end(index, make(), _last(plans))
 

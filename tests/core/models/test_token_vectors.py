@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from forking import exit_code, forked, forks
 
 from structrag import SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter
@@ -134,3 +136,18 @@ def test_blanks_in_front_of_a_word_are_no_part_of_its_token(
     reader = TokenReader(Words(), numbers, 64, batch_size=8)
     (tokens,) = reader.read([text], prompt)
     assert [text[start:end] for start, end in tokens.spans] == shown
+
+
+@forks
+def test_a_forked_child_does_not_wait_for_the_threads_of_pytorch() -> None:
+    table, before = torch.ones(256, 4096), torch.get_num_threads()
+
+    def work() -> None:
+        torch.nn.functional.layer_norm(table, (4096,))
+
+    torch.set_num_threads(2)
+    try:
+        work()
+        assert exit_code(forked(work)) == 0
+    finally:
+        torch.set_num_threads(before)
