@@ -233,8 +233,8 @@ class EngineReader(CorpusReader, ABC):
     def _values_of(self, key: str) -> list[Any]:
         """The different values that documents have under a key, items of lists each."""
         if key not in self._values:
-            found = (head.record["meta"].get(key) for head in self._heads())
-            items = [item for value in found for item in as_list(value)]
+            values = (head.record["meta"].get(key) for head in self._heads())
+            items = [item for value in values for item in as_list(value)]
             self._values[key] = list({repr(item): item for item in items}.values())
         return self._values[key]
 

@@ -340,8 +340,8 @@ def _tested(test: Filter, values_of: Callable[[str], Iterable[Any]]) -> EngineFi
     if test.operator in ("!=", "nin"):
         return EngineFilter(none_of=(_equal(test.key, test.values),))
     if test.operator == "all":
-        each = tuple((_equal(test.key, [value]),) for value in test.values)
-        return EngineFilter(any_of=each)
+        alternatives = tuple((_equal(test.key, [value]),) for value in test.values)
+        return EngineFilter(any_of=alternatives)
     if test.operator in ("==", "in", "any"):
         return _equal(test.key, test.values)
     if test.key == "doc_id":

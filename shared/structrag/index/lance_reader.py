@@ -146,10 +146,10 @@ class LanceReader(EngineReader):
                 f"{', '.join(sorted(missing))}. Restore it from a copy, or rebuild it."
             )
         # The kind is looked at here: as a condition it takes as long as the blobs.
-        found = self._where(f"id IN ({ids})", columns)
+        matches = self._where(f"id IN ({ids})", columns)
         return {
             row_of_id(row_id): StoredRow(parse_row(record), blobs)
-            for row_id, kind, record, *blobs in zip(*found, strict=True)
+            for row_id, kind, record, *blobs in zip(*matches, strict=True)
             if kind == CHUNK
         }
 

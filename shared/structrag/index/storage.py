@@ -89,14 +89,14 @@ class Seen:
     def is_current(self, path: Place) -> bool:
         """Whether nobody else has saved at a place meanwhile."""
         try:
-            found = json.loads((Path(path) / MANIFEST).read_bytes())
+            manifest = json.loads((Path(path) / MANIFEST).read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return True
-        save = found.get("save", "")
+        save = manifest.get("save", "")
         last_save = self.saves.get(Path(path).resolve())
         if last_save is not None:
             return bool(save == last_save)
-        return save in self.saves.values() or found.get("saved", 0) <= self.since
+        return save in self.saves.values() or manifest.get("saved", 0) <= self.since
 
     def check(self, path: Place) -> None:
         """Raise SaveFailed if another has saved at a place meanwhile."""

@@ -45,11 +45,11 @@ def counted(answer: Answer, tokens: CallTokens | None) -> Answer:
     """
     if tokens is None:
         return answer
-    kept: Any = (
+    with_tokens: Any = (
         CountedText(answer) if isinstance(answer, str) else CountedMargin(answer)
     )
-    kept.tokens = tokens
-    return kept  # type: ignore[no-any-return]
+    with_tokens.tokens = tokens
+    return with_tokens  # type: ignore[no-any-return]
 
 
 def tokens_of(

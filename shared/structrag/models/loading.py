@@ -54,9 +54,9 @@ def load_labelled(
     model: Any, tokenizer: Any, kind: str, what: str
 ) -> tuple[Any, Any, str]:
     """`load_pair`, and what the model goes by: its name or path, else its class."""
-    given = model if isinstance(model, str) else ""
+    name = model if isinstance(model, str) else ""
     model, tokenizer = load_pair(model, tokenizer, kind, what)
-    label = given or getattr(getattr(model, "config", None), "_name_or_path", "")
+    label = name or getattr(getattr(model, "config", None), "_name_or_path", "")
     return model, tokenizer, str(label or type(model).__name__)
 
 

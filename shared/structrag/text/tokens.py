@@ -95,7 +95,7 @@ def _vocabulary() -> tuple[frozenset[str], dict[str, list[int]]]:
     for piece in pieces:
         if len(piece) > 2:
             lengths[piece[:3]].add(len(piece))
-    return pieces, {start: sorted(found) for start, found in lengths.items()}
+    return pieces, {start: sorted(sizes) for start, sizes in lengths.items()}
 
 
 TokenCounter = Callable[[str], int]

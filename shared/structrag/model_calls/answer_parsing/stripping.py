@@ -117,7 +117,7 @@ def without_thoughts(prompt: str, answer: str) -> str | None:
         _, mark, final = answer.rpartition(_BARE_FINAL)
         return final.strip() if mark else None
     may_quote = _TAG.search(prompt) is not None
-    kept: list[str] = []  # what stands in front of thoughts
+    answer_parts: list[str] = []  # what stands in front of thoughts
     begin = looked = n_quoted = 0
     is_open, may_open = False, True
     for tag in _TAG.finditer(answer):
@@ -126,13 +126,13 @@ def without_thoughts(prompt: str, answer: str) -> str | None:
             n_quoted -= 1
         elif any(tag.groups()):
             if not is_open:  # the prompt's template has opened it
-                kept = []
+                answer_parts = []
             begin, is_open, may_open = tag.end(), False, True
         elif not is_open:
             lines = [before] if may_quote else before.split("\n")
             may_open = (may_open or len(lines) > 1) and not lines[-1].strip()
             if may_open:
-                kept.append(answer[begin : tag.start()])
+                answer_parts.append(answer[begin : tag.start()])
                 is_open = True
             else:
                 n_quoted += may_quote
@@ -140,7 +140,7 @@ def without_thoughts(prompt: str, answer: str) -> str | None:
         return None
     if not begin:  # there are no thoughts
         return answer
-    rest = "".join([*kept, answer[begin:]]).strip()
+    rest = "".join([*answer_parts, answer[begin:]]).strip()
     wrapped = _ANSWER.fullmatch(rest)
     return wrapped[1].strip() if wrapped else rest
 
