@@ -386,7 +386,8 @@ def test_a_long_document_comes_to_a_store_in_batches(framework: Any, name: str) 
     book = framework.document("# Book\n\n" + "".join(sections), "book")
     retriever = framework.index(name, [book], **options)
     assert sum(sizes) > 170 and max(sizes) <= 166
-    assert retriever.delete("book")
+    assert len(getattr(store, framework.kept)) == sum(sizes)
+    assert retriever.delete("book") and not getattr(store, framework.kept)
 
 
 # -- what is broken off, and wrong arguments
