@@ -70,6 +70,7 @@ class Framework:
     name: str
     prefix: str  # of the adapter's classes of models
     adding: str  # the method by which its vector stores are filled
+    kept: str  # and where `store()` keeps what it has
     embedding_name: str  # what it calls the model that embeds
     k_name: str  # the number of results
     store_name: str  # a vector store
@@ -146,6 +147,7 @@ class LangChain(Framework):
     name = "langchain"
     prefix = "LangChain"
     adding = "add_documents"
+    kept = "store"
     embedding_name = "embedding"
     k_name = "k"
     store_name = "vectorstore"
@@ -380,6 +382,7 @@ class LlamaIndex(Framework):
     name = "llama_index"
     prefix = "LlamaIndex"
     adding = "add"
+    kept = "nodes"
     embedding_name = "embed_model"
     k_name = "similarity_top_k"
     store_name = "vector_store"

@@ -81,6 +81,7 @@ def test_results_of_others_are_shortened(framework: Any) -> None:
         framework.shorten([placed], "pump", max_token=3)
 
 
+@pytest.mark.xdist_group("engines")
 @pytest.mark.parametrize(
     ("model", "engine"), [(HashTokens, True), (HashEmbedder, False)]
 )
@@ -149,6 +150,7 @@ def test_places_of_chunks_move_along(framework: Any, add_context: bool) -> None:
     assert text[place] == text[short.start : short.end] == SEAL
 
 
+@pytest.mark.xdist_group("torch")
 @pytest.mark.slow
 def test_the_model_inside_an_embedding_matches_tokens(framework: Any) -> None:
     from structrag.models.bundled import has_minilm, minilm

@@ -260,6 +260,7 @@ async def test_a_chat_model_is_given_a_schema_until_it_refuses_one(
         assert told == kinds
 
 
+@pytest.mark.xdist_group("torch")
 async def test_a_model_of_transformers_gives_margins_and_counts(framework: Any) -> None:
     pytest.importorskip("torch", reason="the extra 'models' is not installed")
     transformer, tokenizer = small_causal_model(), small_tokenizer()

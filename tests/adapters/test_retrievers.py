@@ -344,6 +344,7 @@ def test_a_retriever_is_pickled_and_copied(
         assert framework.ask(again, QUESTION) == framework.ask(one, QUESTION)
 
 
+@pytest.mark.xdist_group("engines")
 @each_index
 async def test_documents_are_kept_in_an_engine(
     framework: Any, name: str, tmp_path: Path
@@ -362,6 +363,7 @@ async def test_documents_are_kept_in_an_engine(
         framework.load_index("Evidence", store)
 
 
+@pytest.mark.xdist_group("engines")
 def test_d3_is_not_kept_in_an_engine(framework: Any, tmp_path: Path) -> None:
     store = f"lancedb:{tmp_path}"
     for call in (
@@ -384,7 +386,8 @@ def test_a_long_document_comes_to_a_store_in_batches(framework: Any, name: str) 
     book = framework.document("# Book\n\n" + "".join(sections), "book")
     retriever = framework.index(name, [book], **options)
     assert sum(sizes) > 170 and max(sizes) <= 166
-    assert retriever.delete("book")
+    assert len(getattr(store, framework.kept)) == sum(sizes)
+    assert retriever.delete("book") and not getattr(store, framework.kept)
 
 
 # -- what is broken off, and wrong arguments
@@ -474,6 +477,7 @@ def test_the_embedding_has_several_names(
         kind.from_documents([], **{"embedder": 1, "embed_model": 2} | model)
 
 
+@pytest.mark.xdist_group("engines")
 @each_retriever
 def test_errors_call_the_embedding_as_the_user_did(framework: Any, name: str) -> None:
     for wrong in ("no-such-model", object()):

@@ -9,6 +9,8 @@ import pickle
 
 import pytest
 from fixture_cases import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.schema import (
@@ -28,6 +30,30 @@ GUIDE = (
     "Use\n\nCall it.\n"
 )
 PARSERS = [ContentAwareNodeParser, FixedNodeParser]
+
+
+MARKDOWN = st.lists(
+    st.sampled_from(
+        [
+            "# A",
+            "## B",
+            "### C d e",
+            "text here.",
+            "One. Two. Three.",
+            "- item",
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "```\n# code\n  x\n```",
+            "a 🙂 b",
+            "今天天气很好。",
+            "<|endoftext|>",
+            "\r",
+            "",
+            "    indented",
+            "w " * 40,
+        ]
+    ),
+    max_size=12,
+).map("\n".join)
 
 
 def words(text: str) -> list[str]:
@@ -84,6 +110,28 @@ def test_nodes_are_sections_with_their_path():
         == "heading_context: Guide > Install\n\n### Linux\n\nUse apt."
     )
     assert nodes[2].get_content(metadata_mode=MetadataMode.LLM) == embedded(nodes[2])
+
+
+@pytest.mark.parametrize("make", PARSERS)
+@settings(max_examples=60, deadline=None)
+@given(text=MARKDOWN, size=st.integers(4, 60))
+def test_nodes_keep_the_limit_and_quote_the_document(make, text, size):
+    nodes = parse(text, make(chunk_size=size), title="A title of the document")
+    assert [node.start_char_idx for node in nodes] == sorted(
+        {node.start_char_idx for node in nodes}
+    )
+    for node in nodes:
+        assert text[node.start_char_idx : node.end_char_idx] == node.text
+        assert node.text.strip()
+        assert count(embedded(node)) <= size or (
+            node.metadata["oversize"] and len(node.text) <= 2
+        )
+    spans = [
+        (0, 0),
+        *((node.start_char_idx, node.end_char_idx) for node in nodes),
+        (len(text), len(text)),
+    ]
+    assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
 
 
 def test_a_cut_table_repeats_its_header_for_the_models_only():
