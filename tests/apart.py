@@ -29,6 +29,14 @@ def take_memory(arguments: Mapping[str, Any], data: bytes) -> Reply:
     return {"size": len(bytearray(arguments["bytes"]))}, ""
 
 
+KEPT: list[bytearray] = []
+
+
+def keep_memory(arguments: Mapping[str, Any], data: bytes) -> Reply:
+    KEPT.append(bytearray(b"x" * arguments["bytes"]))
+    return {}, ""
+
+
 def recurse(arguments: Mapping[str, Any], data: bytes) -> Reply:
     return recurse(arguments, data)
 

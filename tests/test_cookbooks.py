@@ -51,6 +51,7 @@ def test_the_notebooks_are_listed() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @each_notebook
 def test_runs(path: Path, minilm: Any) -> None:
     nbformat = pytest.importorskip(

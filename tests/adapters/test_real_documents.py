@@ -12,7 +12,11 @@ from frameworks import SPLITTERS
 from places import DATA
 from real_documents import EVERYTHING, drawn, queries_of, sources
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(0 if EVERYTHING else 300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.long,
+    pytest.mark.timeout(0 if EVERYTHING else 300),
+]
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,7 @@ KINDS: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @forks
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_child_searches_and_adds_whatever_its_parent_was_at(kind: str) -> None:

@@ -20,7 +20,11 @@ from real_documents import (
     splitters_for,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(0 if EVERYTHING else 300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.long,
+    pytest.mark.timeout(0 if EVERYTHING else 300),
+]
 # The index over the documents of one format; all kinds of index are made of some of each format.
 INDEX_OF = dict(
     zip(FORMATS, ("fixed", "HiQA", "PIC", "IDMS", "LSA", "D3"), strict=True)

@@ -83,20 +83,20 @@ def file_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             data = file.read(size + 1)
-            if (
-                len(data) > size
-            ):  # it has grown, or is one of /proc, which have a size of 0
+            # It has grown, or is one of /proc, which have a size of 0.
+            if len(data) > size:
                 data += file.read(limits_now().max_bytes + 1 - len(data))
     except OSError as error:
         raise unreadable(path, error) from error
-    _check_size(path, len(data))
+    _check_size(path, len(data), "more than ")
     return data
 
 
-def _check_size(path: Path, size: int) -> None:
+def _check_size(path: Path, size: int, more: str = "") -> None:
     most = limits_now().max_bytes
     if size > most:
-        raise exceeded(shown(path), "max_bytes", f"has {size:,} bytes", most)
+        happening = f"has {more}{most if more else size:,} bytes"
+        raise exceeded(shown(path), "max_bytes", happening, most)
 
 
 def unreadable(path: Path, error: Exception) -> InvalidDocument:

@@ -38,7 +38,7 @@ from structrag.reading.limits import Limits
 ADVICE = "Allow more by limits=Limits(max_seconds=..., max_memory=...) if you trust the file."
 _ENDING_SECONDS = 5  # from the end of a process's output to its own
 _IDLE_SECONDS = 60  # after which a reader process ends by itself
-# A process that has held so many bytes ends after its reply: it would keep them.
+# A process that holds so many bytes ends after its reply: libraries have not let go of them.
 _MUCH_MEMORY = 1_000_000_000
 _LONGEST_REPLY = 2_000_000_000  # bytes of one line
 
@@ -381,18 +381,17 @@ def _answered(request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], 
         finally:
             os.chdir(os.path.abspath(os.sep))
     reply["warnings"] = [str(each.message) for each in caught]
-    reply["is_full"] = is_full or _peak_memory() > _MUCH_MEMORY
+    reply["is_full"] = is_full or _memory() > _MUCH_MEMORY
     return reply, text.encode("utf-8", "surrogatepass")
 
 
-def _peak_memory() -> int:
-    """The most bytes that this process has held; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+def _memory() -> int:
+    """The bytes that this process holds; 0 where the system does not say."""
+    # Not the peak that `resource` gives: that of a child begins with its parent's.
+    with suppress(OSError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def _limit(max_memory: int | None, max_seconds: float) -> None:

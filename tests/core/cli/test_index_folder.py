@@ -336,8 +336,9 @@ def test_an_index_is_asked_where_nobody_may_write(
 ) -> None:
     folder, place = reachable, reachable.parent / "index"
     IndexFolder(place, method).update([folder])
-    where = ("--store", place, "--method", method, "-q")
-    # Nobody may read the standard library of some machines, so it is imported before.
+    # Nobody may read the standard library of some machines, so it is imported before, and no
+    # process is started.
+    where = ("--store", place, "--method", method, "--not-isolated", "-q")
     assert run(capsys, "search", folder, *where, "filter")[0] == 0
     with read_only(folder.parent):
         code, out, err = run(capsys, "search", folder, *where, "rinse the filter")
@@ -353,7 +354,7 @@ def test_an_index_is_asked_where_nobody_may_write(
                 code == 0 and "The valve hisses." in out and "1 document added" in err
             )
             assert f"The index in {str(place)!r} could not be saved" in err
-        new = ("--store", folder.parent / "new", "--method", method, "-q")
+        new = ("--store", folder.parent / "new", *where[2:])
         code, out, err = run(capsys, "search", folder, *new, "valve hisses")
         assert code == 0 and "The valve hisses." in out and "could not be saved" in err
     assert contents_of(place) == before and not (folder.parent / "new").exists()
@@ -367,7 +368,7 @@ def test_what_could_not_be_saved_is_saved_later(reachable: Path) -> None:
     kept.update([folder])
     write(folder / "valve.md", "# Valve\n\nThe valve hisses.\n")
     with read_only(place), pytest.warns(UserWarning, match="could not be saved"):
-        assert kept.update([folder]).added == 1
+        assert kept.update([folder], isolated=False).added == 1
     assert len(IndexFolder(place).index.document_ids) == 2
     assert kept.update([folder]).unchanged == 3
     assert len(IndexFolder(place).index.document_ids) == 3

@@ -132,9 +132,11 @@ def test_the_limit_of_memory_holds_for_each_file() -> None:
 
 @LINUX
 @pytest.mark.slow
-def test_a_process_that_has_held_much_memory_ends() -> None:
+def test_a_process_that_holds_much_memory_ends() -> None:
     before = asked("pid")["pid"]
     asked("take_memory", bytes=1_100_000_000)
+    assert asked("pid")["pid"] == before
+    asked("keep_memory", bytes=1_100_000_000)
     assert asked("pid")["pid"] != before
 
 

@@ -106,6 +106,7 @@ KINDS: dict[Callable[[int], bytes], str] = {
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "made",
     KINDS if ALL else (word_styles, classes, words),

@@ -142,6 +142,8 @@ def test_an_underlined_title_is_a_short_phrase(line: str, is_title: bool) -> Non
     assert outline(text) == (expected if is_title else expected[::2])
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @examples
 def test_time_is_linear(unit: str) -> None:
     def seconds(size: int) -> float:

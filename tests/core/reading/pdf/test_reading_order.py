@@ -56,6 +56,7 @@ def scattered(count: int) -> list[Line]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_scattered_words_take_about_linear_time() -> None:
     for count in (2_000, 16_000):
         assert len(reading_order(scattered(count), [])[0]) == count
