@@ -38,7 +38,8 @@ class TransformersMargin:
     logits of the options are made in float32 from the last hidden state, whatever the model's
     numbers. Pass it as `IDMSSplitter(margin=TransformersMargin(...))`; a language model, `llm=`,
     is `TransformersModel`. A chat template is used where the tokenizer has one. Nothing is
-    truncated: a prompt above `max_prompt_tokens` has no margin (None).
+    truncated: a prompt above the positions of the model's configuration has no margin (None);
+    without any, there is no limit.
 
     With `reuse_prefix` the model reads what prompts start with in common once: the template up to
     the first passage for a batch, the chunk so far too where prompts come one by one (context
@@ -53,8 +54,6 @@ class TransformersMargin:
         name: For cache keys; default: the model's name or path with the type of its numbers and a
             digest of its weights.
         batch_size: Most prompts in one forward pass.
-        max_prompt_tokens: Default: the positions the model's configuration gives; without any, no
-            limit.
         normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
         prompt: The question about two passages, as in `IDMSSplitter`; None: the splitter's.
         reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of
@@ -68,27 +67,24 @@ class TransformersMargin:
     tokenizer: Any = None
     name: str = ""
     batch_size: int = 8
-    max_prompt_tokens: int | None = None
     normalised: bool = True
     prompt: str | None = None
     reuse_prefix: bool = True
     masses: Masses = field(default_factory=Masses, init=False, repr=False)
+    max_prompt_tokens: int | None = field(default=None, init=False, repr=False)
     _reader: PrefixReader = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
-        if self.max_prompt_tokens is not None:
-            check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
         if self.prompt is not None:
             check_prompt(self.prompt)
         self.model, self.tokenizer, label = load_labelled(
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
-        if self.max_prompt_tokens is None:
-            self.max_prompt_tokens = getattr(
-                self.model.config, "max_position_embeddings", None
-            )
+        self.max_prompt_tokens = getattr(
+            self.model.config, "max_position_embeddings", None
+        )
         self.name = self.name or "|".join((label, *weights_settings(self.model)))
         self.name += "" if self.normalised else "|not normalised"
         self._reader = PrefixReader(self.model, pad_of(self.tokenizer))

@@ -126,9 +126,10 @@ class TransformersModel:
             self.tokenizer,
             name=self.name,
             batch_size=self.batch_size,
-            max_prompt_tokens=self.window,
             normalised=self.normalised,
         )
+        # Prompts are cut to `window`, which may be more than the configuration's positions.
+        self._margin.max_prompt_tokens = self.window
         self._reader = PrefixReader(self.model, pad_of(self.tokenizer))
 
     @property

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from small_models import words_tokenizer
 
 from structrag.errors import InvalidParameter
@@ -61,9 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_summarises_within_the_lengths_deterministically(folder: Path) -> None:
-    summariser = TransformersSummariser(
-        str(folder), min_length=4, max_length=12, max_input=60
-    )
+    summariser = TransformersSummariser(str(folder), max_length=12)
     text = "the heron eats frogs by the pond " * 30
     summary = summariser.complete(text)
     assert summary == summariser.complete(text)
@@ -73,9 +70,7 @@ def test_it_summarises_within_the_lengths_deterministically(folder: Path) -> Non
 
 
 def test_an_index_gives_it_the_text_alone(folder: Path) -> None:
-    summariser = TransformersSummariser(
-        str(folder), min_length=4, max_length=12, max_input=60
-    )
+    summariser = TransformersSummariser(str(folder), max_length=12)
     body = "the heron eats frogs by the pond at night . " * 30
     index = D3Index(llm=summariser)
     index.add([read_text(f"# Birds\n\n{body}\n", format="markdown")])
@@ -126,12 +121,9 @@ def test_its_name_is_that_of_the_checkpoint(folder: Path) -> None:
     assert loaded.startswith(f"{folder.name}(56, 142, 4, 2.0, 3)|float32#")
 
 
-@examples
-def test_settings_below_the_least_are_refused(
-    settings: dict[str, int], message: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        TransformersSummariser((Writes(), tokenizer()), **settings)
+def test_a_summary_has_a_token() -> None:
+    with pytest.raises(InvalidParameter, match=r"max_length must be .* 1; got 0"):
+        TransformersSummariser((Writes(), tokenizer()), max_length=0)
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,9 @@ def test_the_chat_template_is_used(tokenizer: Any) -> None:
 
 
 def test_a_prompt_that_is_too_long_has_no_margin(model: Any, tokenizer: Any) -> None:
-    assert TransformersMargin(model, tokenizer).max_prompt_tokens == 256
-    weigher = TransformersMargin(model, tokenizer, max_prompt_tokens=4)
+    short = copy.deepcopy(model)
+    short.config.max_position_embeddings = 4
+    weigher = TransformersMargin(short, tokenizer)
     assert weigher.weigh(["cats " * 4, "cats " * 3], ("1", "2"))[0] is None
     assert weigher.choose("cats " * 3, ("1", "2")) is not None
     assert weigher.weigh([], ("1", "2")) == []
