@@ -192,7 +192,6 @@ class CoreOptions(IndexSettings, total=False):
     paragraph_tokens: int | None
     paragraph_summaries: bool
     prompt: str | None
-    part_tokens: int
     exclude_titles: Sequence[str]
     plain_headings: bool
     counter: TokenCounter

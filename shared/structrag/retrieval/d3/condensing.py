@@ -31,6 +31,7 @@ from structrag.text.tokens import count_tokens
 
 SUMMARY_TOKENS = 60  # of a summary at most
 PAPER_TOKENS = 142  # max_length of bart-large-cnn
+WINDOW_TOKENS = 1000  # in one call of the summariser; bart-large-cnn reads 1,024
 EXTRACT_TOKENS = 8000  # of text whose sentences are weighed against each other at once
 
 PROMPT = """\
@@ -58,7 +59,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     `extras["part"]`, [1, 3] for the first of three. A section that the language model failed on has
     its extractive summary and `extras["degraded"]`. A document without headings gives runs of whole
     paragraphs of up to 1,000 tokens, titled by their keywords, with `extras["pseudo"]`. An empty or
-    blank document has no chunk.
+    blank document has no chunk. A section of more than 1,000 tokens is summarised by the model in
+    parts, then those summaries are.
 
     Attributes:
         summaries: "auto": by the language model where there is one, else extractive. "extractive":
@@ -71,8 +73,6 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         section_tokens: A body of more tokens is listed in parts of at most so many, but of one
             paragraph at least; 0: never (`paper`).
         paragraph_tokens: As in `ParagraphSplitter`; 0 in `paper`.
-        window_tokens: The window of the summariser. A longer section is summarised in parts, then
-            those summaries are.
         keywords: At most so many beside the summary; 0: none.
         prompt: The prompt, with {title}, {text} and, if wanted, {words}, how many the summary may
             have; "{text}" for a model that only summarises, such as BART.
@@ -84,7 +84,6 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     whole_tokens: int = 60
     section_tokens: int = SECTION_TOKENS
     paragraph_tokens: int = PARAGRAPH_TOKENS
-    window_tokens: int = 1000
     keywords: int = 12
     prompt: str = PROMPT
 
@@ -96,16 +95,15 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         check_at_least("whole_tokens", self.whole_tokens, 0)
         check_at_least("section_tokens", self.section_tokens, 0)
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
-        check_at_least("window_tokens", self.window_tokens, 16)
         check_at_least("keywords", self.keywords, 0)
         check_template("prompt", self.prompt, ["text"], optional=["title", "words"])
 
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
         """The settings of the paper. Every section is summarised, its text alone is given to the
-        summariser, whose answer is left unchanged, and there are no keywords. A section above
-        `window_tokens`, a case that the paper does not mention, is summarised from summaries of
-        its parts: bart-large-cnn reads 1,024."""
+        summariser, whose answer is left unchanged, and there are no keywords. A section above 1,000
+        tokens, a case that the paper does not mention, is summarised from summaries of its parts:
+        bart-large-cnn reads 1,024."""
         settings = {
             "summary_tokens": None,
             "whole_tokens": 0,
@@ -170,14 +168,12 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         summaries = [ModelSummary(body) for body in bodies]
         answers: list[ModelSummary] = [ModelSummary(no_model=True)] * len(long)
         if self.summaries == "auto" and long:
-            pieces = [
-                list(self._pieces(text, blocks[i], self.window_tokens)) for i in long
-            ]
+            pieces = [list(self._pieces(text, blocks[i], WINDOW_TOKENS)) for i in long]
             answers = yield from summary_flow(
                 [paths[i] for i in long],
                 pieces,
                 self._prompt,
-                window=self.window_tokens,
+                window=WINDOW_TOKENS,
                 language=None if self.summary_tokens is None else self.language,
             )
         for i, answer in zip(long, answers, strict=True):

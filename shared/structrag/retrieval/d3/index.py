@@ -41,11 +41,7 @@ from structrag.retrieval.d3.condensing import (
     SummarisedParagraphs,
 )
 from structrag.retrieval.d3.outlines import SectionLayout, build_layout
-from structrag.retrieval.d3.paragraphs import (
-    PART_TOKENS,
-    ParagraphSplitter,
-    PartSplitter,
-)
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
 from structrag.text.numbers import pluralise
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -116,8 +112,6 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             `SectionSplitter`; None: by the preset.
         paragraph_summaries: Whether every paragraph is summarised as well, by the same rules, for
             the strategy "hierbase"; a retriever then asks for none.
-        window_tokens: As in `SectionSplitter`.
-        part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
         store: A folder, as in `Index`; not the address of an engine.
         stems, dtype, call_settings, options: As in `Index`.
@@ -136,10 +130,8 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         section_tokens: int | None = None,
         paragraph_tokens: int | None = None,
         paragraph_summaries: bool = False,
-        window_tokens: int = 1000,
         keywords: int | None = None,
         prompt: str | None = None,
-        part_tokens: int = PART_TOKENS,
         exclude_titles: Sequence[str] = (),
         plain_headings: bool = True,
         counter: TokenCounter = count_tokens,
@@ -172,17 +164,13 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             name: value for name, value in by_preset.items() if value is not None
         }
         make = SectionSplitter.paper if paper else SectionSplitter
-        splitter = make(
-            window_tokens=window_tokens, **changes, **read_options.options()
-        )
+        splitter = make(**changes, **read_options.options())
         call_settings = call_settings_of(call_settings, options, D3Index)
         self.cache: Cache | None = as_cache(call_settings.cache)
         self._saved: dict[str, Any] = {
             "preset": preset,
             **{name: getattr(splitter, name) for name in by_preset},
             "paragraph_summaries": paragraph_summaries,
-            "window_tokens": window_tokens,
-            "part_tokens": part_tokens,
             "plain_headings": plain_headings,
             "language": language,
             "stems": stems,
@@ -198,7 +186,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             else paragraphs,
             SECTIONS: splitter,
             PARTS: PartSplitter(
-                part_tokens, splitter.paragraph_tokens, **read_options.options()
+                paragraph_tokens=splitter.paragraph_tokens, **read_options.options()
             ),
         }
         self.embedder: Embedder = as_embedder(embedder)

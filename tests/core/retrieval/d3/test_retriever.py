@@ -519,7 +519,7 @@ def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(
         f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 8
         for word in words
     )
-    index = D3Index(embedder=HashEmbedder(), section_tokens=150, part_tokens=200)
+    index = D3Index(embedder=HashEmbedder(), section_tokens=150)
     index.add(
         [document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")]
     )
