@@ -51,10 +51,10 @@ class PICTextSplitter(ReadingTextSplitter):
             `from_tiktoken_encoder`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions,
-            instructions_key, instruction_vectors, as_query, threshold, threshold_sd, hysteresis,
-            scope, respect_sections, bounds, prompt, summary_window, boundary_embedder,
-            reuse_vectors, exclude_titles, plain_headings, language, sentence_splitter. `cache` (a
-            structrag `Cache` that keeps finished calls and vectors, so that a run can be resumed),
+            instructions_key, as_query, threshold, threshold_sd, hysteresis, scope,
+            respect_sections, bounds, prompt, summary_window, boundary_embedder, reuse_vectors,
+            exclude_titles, plain_headings, language, sentence_splitter. `cache` (a structrag
+            `Cache` that keeps finished calls and vectors, so that a run can be resumed),
             `batch_size` and `max_concurrency` of the models, and `progress`. `format`,
             `strip_whitespace` and `metadata_lists` as in `ContentAwareTextSplitter`, and the
             arguments of every LangChain splitter.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self, Unpack
 
 from llama_index_structrag.options import PICParserArguments
@@ -18,9 +17,7 @@ from structrag.integrations.splitters import UNLIMITED
 if TYPE_CHECKING:
     _Fields = ReadingNodeParser
 else:
-    _Fields = with_settings(
-        ReadingNodeParser, PICSplitter, "context", "instruction_vectors"
-    )
+    _Fields = with_settings(ReadingNodeParser, PICSplitter, "context")
 
 
 class PICNodeParser(_Fields):
@@ -45,11 +42,6 @@ class PICNodeParser(_Fields):
 
     CORE: ClassVar[Any] = PICSplitter
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
-
-    instruction_vectors: list[list[float]] | None = Field(
-        default=None,
-        description="Instructions as vectors of embed_model, one per row.",
-    )
 
     def __init__(
         self,

@@ -156,7 +156,7 @@ class Weigher(ScriptedModel):
 
 
 class Similarities:
-    """Vectors at the given cosines to (1, 0), by the number in a sentence."""
+    """Vectors at the given cosines to (1, 0), by the number in a sentence; without one, (1, 0)."""
 
     name = "similarities"
 
@@ -164,10 +164,8 @@ class Similarities:
         self.values = values
 
     def embed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
-        found = [
-            self.values[int("".join(filter(str.isdigit, sentence)))]
-            for sentence in sentences
-        ]
+        digits = ["".join(filter(str.isdigit, sentence)) for sentence in sentences]
+        found = [self.values[int(number)] if number else 1.0 for number in digits]
         return np.array(
             [[value, math.sqrt(max(0.0, 1 - value * value))] for value in found]
         )

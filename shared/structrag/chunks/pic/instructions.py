@@ -20,8 +20,6 @@ from structrag.text.arrays import FloatArray
 from structrag.text.extractive import central
 from structrag.text.heading_path import SEPARATOR
 
-Rows = tuple[tuple[float, ...], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
@@ -41,16 +39,10 @@ class InstructionSettings:
 
     pseudo_instruction: str
     texts: Sequence[str]
-    vectors: Rows | None
     prompt: str
     window: int | None
     language: str
     as_query: bool = True
-
-    @property
-    def by_user(self) -> bool:
-        """Return True if the user's texts or vectors replace the pseudo-instruction."""
-        return bool(self.texts) or self.vectors is not None
 
 
 def read_texts(value: Any, name: str) -> tuple[str, ...]:
@@ -66,28 +58,6 @@ def read_texts(value: Any, name: str) -> tuple[str, ...]:
     ):
         raise InvalidParameter(f"{name} must be non-blank strings; got {value!r}.")
     return tuple(texts)
-
-
-def read_vectors(value: Any) -> Rows | None:
-    """Instruction vectors as tuples.
-
-    Raises:
-        InvalidParameter: for what is not a finite array of shape (m, d) or (d,).
-    """
-    if value is None:
-        return None
-    try:
-        matrix = np.atleast_2d(np.asarray(value, dtype=np.float64))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidParameter(
-            f"instruction_vectors must be an array of numbers; got {type(value).__name__}."
-        ) from error
-    if matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
-        raise InvalidParameter(
-            "instruction_vectors must be finite numbers of shape (m, d) or (d,), not empty; got "
-            f"shape {np.shape(value)}."
-        )
-    return tuple(tuple(map(float, row)) for row in matrix)
 
 
 def instruction_flow(
@@ -124,10 +94,9 @@ def instruction_flow(
         matrices[i] = matrix
         if not looked_at[i]:
             continue
-        if settings.by_user:
-            instructions[i] = _users_instruction(
-                settings, query_vectors, matrix.shape[1]
-            )
+        if settings.texts:
+            note = "\n".join(settings.texts)
+            instructions[i] = Instruction(query_vectors, note=note)
         else:
             vector = summary_vectors.get(i)
             instructions[i] = _pseudo_instruction(
@@ -143,7 +112,7 @@ def _summary_flow(
     chosen: Sequence[int],
 ) -> Flow[dict[int, ModelSummary]]:
     """The chosen scopes' summaries by number; {} if none is asked for."""
-    if settings.pseudo_instruction != "summary" or settings.by_user or not chosen:
+    if settings.pseudo_instruction != "summary" or settings.texts or not chosen:
         return {}
     titles = [SEPARATOR.join(scopes[i].path) or document.title for i in chosen]
     texts = [
@@ -187,24 +156,6 @@ def _pseudo_instruction(
 
 def _whole(text: str) -> list[str]:
     return [text] if text.strip() else []
-
-
-def _users_instruction(
-    settings: InstructionSettings, rows: FloatArray, dimension: int
-) -> Instruction:
-    """The user's texts and vectors. The first rows are the texts' vectors."""
-    vectors = list(rows[: len(settings.texts)])
-    notes = list(settings.texts)
-    for row in settings.vectors or ():
-        if len(row) != dimension:
-            raise InvalidParameter(
-                f"instruction_vectors must have the embedder's {dimension} dimensions; got "
-                f"{len(row)}."
-            )
-        vectors.append(np.asarray(row))
-    if settings.vectors:
-        notes.append(f"{len(settings.vectors)} vectors")
-    return Instruction(np.stack(vectors), note="\n".join(notes))
 
 
 def _embed(

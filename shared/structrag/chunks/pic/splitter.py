@@ -20,7 +20,6 @@ from structrag.chunks.pic.instructions import (
     InstructionSettings,
     instruction_flow,
     read_texts,
-    read_vectors,
 )
 from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
 from structrag.chunks.runs import (
@@ -69,7 +68,6 @@ class PICSettings(BoundarySettings, total=False):
     pseudo_instruction: str
     instructions: Sequence[str]
     instructions_key: str | None
-    instruction_vectors: Any
     as_query: bool
     threshold: str | float
     threshold_sd: float
@@ -110,7 +108,6 @@ class PICSplitter(BoundarySplitter):
         instructions_key: The metadata key of a document's own instructions, a text or a list of
             texts, which replace `instructions`. A document without them uses `instructions`, or
             else the pseudo-instruction.
-        instruction_vectors: The same as vectors of the embedder, shape (m, d) or (d,).
         as_query: Whether to embed the summary and instructions as queries, which matters for
             embedders with separate query prompts; False: like the sentences (equation 1).
         threshold: "mean" or "median" of the similarities, or a number (an infinite one gives a
@@ -145,7 +142,6 @@ class PICSplitter(BoundarySplitter):
     pseudo_instruction: str = "summary"
     instructions: Sequence[str] = ()
     instructions_key: str | None = None
-    instruction_vectors: Any = None
     as_query: bool = True
     threshold: str | float = "mean"
     threshold_sd: float = 0.0
@@ -202,9 +198,6 @@ class PICSplitter(BoundarySplitter):
         check_template("prompt", self.prompt, ["text"], optional=["title"])
         texts = read_texts(self.instructions, "instructions")
         object.__setattr__(self, "instructions", texts)
-        object.__setattr__(
-            self, "instruction_vectors", read_vectors(self.instruction_vectors)
-        )
         check_threshold(self.threshold, self.threshold_sd)
         check_at_least("min_tokens", self.least_tokens, 0)
         if self.max_tokens is not None:
@@ -277,7 +270,6 @@ class PICSplitter(BoundarySplitter):
                 instructions or self.instructions,
                 self.instructions_key or "instructions",
             ),
-            self.instruction_vectors,
             self.prompt,
             self.summary_window,
             self.language,

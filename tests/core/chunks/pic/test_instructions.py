@@ -10,7 +10,6 @@ from samples import topics
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import InvalidParameter
 from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -81,13 +80,6 @@ def test_without_any_model_the_central_sentences_are_the_instruction() -> None:
     assert not any("degraded" in chunk.extras for chunk in found.chunks)
     values = found.series[0].values
     assert max(values) < 1 - 1e-6 or len(set(values)) == 1  # no sentence matches itself
-
-
-def test_instruction_vectors_must_fit_the_embedder() -> None:
-    with pytest.raises(InvalidParameter, match="64 dimensions"):
-        PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(
-            topics(), embedder=HashEmbedder()
-        )
 
 
 def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sentences() -> (

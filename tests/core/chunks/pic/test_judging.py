@@ -21,7 +21,7 @@ SEVEN = [0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39]
 
 
 def split_numbers(values: list[float], **changes: Any) -> list[Chunk]:
-    splitter = PICSplitter.paper(instruction_vectors=[1.0, 0.0], **changes)
+    splitter = PICSplitter.paper(instructions="What?", **changes)
     return splitter.split(numbered(len(values)), embedder=Similarities(values))
 
 

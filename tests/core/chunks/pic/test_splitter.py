@@ -71,9 +71,7 @@ def spans(chunks: list[Chunk]) -> list[tuple[int, int]]:
 
 
 def split_numbers(values: list[float], **changes: Any) -> list[Chunk]:
-    splitter = PICSplitter.paper(
-        instruction_vectors=[1.0, 0.0], counter=by_words, **changes
-    )
+    splitter = PICSplitter.paper(instructions="What?", counter=by_words, **changes)
     return splitter.split(numbered(len(values)), embedder=Similarities(values))
 
 
@@ -102,7 +100,7 @@ def test_without_bounds_neighbours_have_opposite_labels(values: list[float]) -> 
     assert all(
         a.extras["relevant"] != b.extras["relevant"] for a, b in pairwise(chunks)
     )
-    found = PICSplitter.paper(instruction_vectors=[1.0, 0.0]).explain(
+    found = PICSplitter.paper(instructions="What?").explain(
         numbered(len(values)), embedder=Similarities(values)
     )
     (series,) = found.series
@@ -220,9 +218,6 @@ def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(
         ({"pseudo_instruction": "question"}, "pseudo_instruction"),
         ({"scope": "section", "respect_sections": False}, "respect_sections"),
         ({"instructions": [" "]}, "instructions must be"),
-        ({"instruction_vectors": [[math.nan]]}, "instruction_vectors"),
-        ({"instruction_vectors": []}, "instruction_vectors"),
-        ({"instruction_vectors": "text"}, "instruction_vectors"),
         ({"threshold": "max"}, "threshold"),
         ({"hysteresis": -1}, "hysteresis"),
         ({"prompt": "no place"}, "text"),
@@ -351,7 +346,7 @@ def test_as_published_sections_paths_and_sizes_are_not_looked_at() -> None:
     text = "".join(
         f"# S {k}\n\nNumber {2 * k}. Number {2 * k + 1}.\n\n" for k in range(3)
     )
-    splitter = PICSplitter.paper(instruction_vectors=[1.0, 0.0], counter=count_words)
+    splitter = PICSplitter.paper(instructions="What?", counter=count_words)
     found = splitter.explain(
         read_text(text, format="markdown"),
         embedder=Similarities([0.9, 0.1, 0.1, 0.9, 0.9, 0.9]),
