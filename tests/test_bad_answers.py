@@ -140,7 +140,7 @@ def enriching(
         chunks = IDMSSplitter(margin="words", min_tokens=0, max_tokens=60).split(
             document()
         )
-        enricher = make(low=2.0, high=2.0, min_tokens=0, rounds=1)
+        enricher = make(low=2.0, high=2.0, min_tokens=0)
         enriched = enricher.enrich(document(), chunks, runner=runner)
         assert [chunk.text for chunk in enriched] == [chunk.text for chunk in chunks]
         return runner.usage.fallbacks, runner.usage.reasons

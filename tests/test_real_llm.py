@@ -243,7 +243,7 @@ def test_the_beginning_of_a_real_document(
         whole(index.chunks(), part.text)
     pieces = IDMSSplitter(margin="words", min_tokens=0, max_tokens=80).split(part)
     for make in (IDMSEnricher, IDMSEnricher.paper):
-        enricher = make(low=2.0, high=2.0, min_tokens=0, rounds=1)
+        enricher = make(low=2.0, high=2.0, min_tokens=0)
         whole(enricher.enrich(part, pieces, llm=llm), part.text)
     for form in (HiQAFormatter, HiQAFormatter.paper):
         assert covers_all_text(part.text, form(llm=llm).format(part.text).document.text)

@@ -317,7 +317,7 @@ def test_idmss_chunks_are_enriched_as_published(framework: Any) -> None:
     make = framework.splitter_class("IDMS").paper
     options = {"margin": lambda pairs: [0.5] * len(pairs), "format": "markdown"}
     document = framework.document(sections_with_a_definition())
-    for enrich in ("paper", IDMSEnricher.paper(rounds=1)):
+    for enrich in ("paper", IDMSEnricher.paper(min_tokens=1)):
         splitter = make(HashEmbedder(), answer, enrich=enrich, **options)
         chunks = framework.split(splitter, document)
         assert all(chunk.metadata["idms_density"] >= 0 for chunk in chunks)

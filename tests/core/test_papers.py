@@ -310,9 +310,7 @@ def test_what_a_model_finds_missing_is_added_whether_or_not_density_falls() -> N
         return '["Oslo"]' if "Missing entities" in prompt else "[]"
 
     def added(**changes: Any) -> list[str]:
-        enricher = IDMSEnricher.paper(
-            reduce=False, high=0.0, growth=1.0, candidates=5, **changes
-        )
+        enricher = IDMSEnricher.paper(reduce=False, high=0.0, growth=1.0, **changes)
         enriched = enricher.enrich(
             document, chunks, embedder=HashEmbedder(), llm=ScriptedModel(answer)
         )

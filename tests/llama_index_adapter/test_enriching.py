@@ -38,7 +38,7 @@ def test_it_stands_in_a_pipeline_behind_another_parser() -> None:
 
 def test_settings_and_prompts_go_through_dicts_and_pickle() -> None:
     prompts = EnrichmentPrompts(rating="From 0 to 10: {text}")
-    component = IDMSEnrichment(enrich=IDMSEnricher(rounds=1, prompts=prompts))
+    component = IDMSEnrichment(enrich=IDMSEnricher(growth=0.1, prompts=prompts))
     for again in (
         IDMSEnrichment.from_dict(component.to_dict()),
         pickle.loads(pickle.dumps(component)),

@@ -38,20 +38,28 @@ from structrag.records import Chunk, Document
 from structrag.text.names import contains, names_by_form
 from structrag.text.tokens import TokenCounter
 
+# Densities differ from document to document by orders of magnitude, so what is low and high is
+# relative: the lowest and the highest quarter. The paper names no thresholds.
+LOW_QUANTILE, HIGH_QUANTILE = 0.25, 0.75
+# Of a chunk's tokens, in a shorter text: more would not pay for a call.
+REDUCE_TO = 0.6
+
 
 @dataclass(frozen=True, slots=True)
 class IDMSEnricher:
     """Measures density, and changes the index text of some chunks.
 
     Example:
-        >>> IDMSEnricher(supplement=False).reduce_to
-        0.6
+        >>> IDMSEnricher(supplement=False).growth
+        0.2
 
     A chunk of low density whose entities are well explained gets a shorter index text,
-    `extras["reduced"]`. A shortened text that loses an entity or adds one is discarded.
+    `extras["reduced"]`, of at most 60% of its tokens. A shortened text that loses an entity or adds
+    one is discarded.
 
     A chunk of high density gets sentences from elsewhere in the document that explain missing
-    entities. They are added to `context`. `extras["added"]` lists them with entity, text, and the
+    entities; a language model chooses among three at a time, in at most three rounds. They are
+    added to `context`. `extras["added"]` lists them with entity, text, and the
     offsets `start`, `end` of the source sentence. Every added line is a slice of the document.
 
     A language model shortens texts and names missing entities. Without one, whole sentences are
@@ -64,20 +72,15 @@ class IDMSEnricher:
     Attributes:
         reduce, supplement: Whether each half is done.
         low, high: A chunk counts as low at or below `low`, and as high at or above `high`. None:
-            quantiles of the document.
-        low_quantile, high_quantile: Those quantiles, used from `min_chunks` chunks on. With fewer
-            chunks nothing is changed.
+            the lowest and the highest quarter of the document's chunks.
+        min_chunks: The least number of chunks that have quarters. With fewer, nothing is changed.
         min_tokens: Shorter chunks are never reduced.
-        reduce_to: The token limit of a reduced text, as a share of the chunk's tokens.
-        candidates: The number of sentences shown to the model in a round.
-        rounds: The largest number of rounds of supplements for a chunk.
         growth: The token limit of supplements, as a share of the chunk's index text.
         if_less_dense: Whether a sentence that a language model requested is added only if it lowers
             the density.
         max_tokens: Hard limit of an index text, measured by `counter`. None: `growth` alone.
         counter: The counter for `max_tokens`. None: the token counter of `density`.
         into_context: Whether added lines go to `context`. False: only to `extras["added"]`.
-        use_llm: Whether to ask the language model, if there is one.
         density: The settings of the measure of density.
         prompts: The prompts of the language model.
     """
@@ -86,43 +89,28 @@ class IDMSEnricher:
     supplement: bool = True
     low: float | None = None
     high: float | None = None
-    low_quantile: float = 0.25
-    high_quantile: float = 0.75
     min_chunks: int = 8
     min_tokens: int = 120
-    reduce_to: float = 0.6
-    candidates: int = 3
-    rounds: int = 3
     growth: float = 0.2
     if_less_dense: bool = True
     max_tokens: int | None = None
     counter: TokenCounter | None = None
     into_context: bool = True
-    use_llm: bool = True
     density: DensitySettings = field(default_factory=DensitySettings)
     prompts: EnrichmentPrompts = field(default_factory=EnrichmentPrompts)
 
     def __post_init__(self) -> None:
-        for name in ("low_quantile", "high_quantile", "reduce_to", "growth"):
-            value = getattr(self, name)
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not 0 <= value <= 1
-            ):
-                raise InvalidParameter(
-                    f"{name} must be a number from 0 to 1; got {value!r}."
-                )
-        if self.low_quantile > self.high_quantile:
+        is_number = isinstance(self.growth, int | float) and not isinstance(
+            self.growth, bool
+        )
+        if not is_number or not 0 <= self.growth <= 1:
             raise InvalidParameter(
-                "low_quantile must be at most high_quantile; "
-                f"got {self.low_quantile} and {self.high_quantile}."
+                f"growth must be a number from 0 to 1; got {self.growth!r}."
             )
         for name in ("low", "high", "min_tokens"):
             if getattr(self, name) is not None:
                 check_at_least(name, getattr(self, name), 0)
-        for name in ("min_chunks", "candidates", "rounds"):
-            check_at_least(name, getattr(self, name), 1)
+        check_at_least("min_chunks", self.min_chunks, 1)
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
 
@@ -134,7 +122,7 @@ class IDMSEnricher:
         model (S, equation 6), and an entity weighs the number of different ones (equation 4),
         in however many chunks it occurs. A shortened text may have any length, and text that a
         language model finds missing is added whether or not density falls by it. The paper
-        names no thresholds, candidates, rounds, sizes or prompts; these are ours, and so are
+        names no thresholds, rounds, sizes or prompts; these are ours, and so are
         the checks: a shorter text that lost or brought an entity is dropped, and only whole
         sentences of the document are added.
         """
@@ -189,8 +177,6 @@ class IDMSEnricher:
             changes |= yield from self._reduce_flow(chunks, factors, source, lowest)
         if self.supplement and highest:
             limits = SupplementLimits(
-                self.candidates,
-                self.rounds,
                 self.growth,
                 self.max_tokens,
                 self.counter or self.density.counter,
@@ -198,13 +184,7 @@ class IDMSEnricher:
                 self.if_less_dense,
             )
             changes |= yield from supplement_flow(
-                chunks,
-                factors,
-                source,
-                highest,
-                limits,
-                self.density,
-                use_llm=self.use_llm,
+                chunks, factors, source, highest, limits, self.density
             )
         enriched = []
         for i, (chunk, measured) in enumerate(zip(chunks, factors, strict=True)):
@@ -236,9 +216,9 @@ class IDMSEnricher:
         if len(densities) < self.min_chunks:  # quantiles of a few say nothing
             return low, high
         if self.low is None:
-            low = float(np.quantile(densities, self.low_quantile))
+            low = float(np.quantile(densities, LOW_QUANTILE))
         if self.high is None:
-            high = float(np.quantile(densities, self.high_quantile))
+            high = float(np.quantile(densities, HIGH_QUANTILE))
         if self.low is None and self.high is None and low >= high:
             return -math.inf, math.inf  # chunks of one density: none stands out
         return low, high
@@ -251,20 +231,18 @@ class IDMSEnricher:
         lowest: Sequence[int],
     ) -> Flow[dict[int, dict[str, Any]]]:
         """Shortened texts of the lowest chunks, as changes of their extras."""
-        limits = [int(self.reduce_to * factors[i].tokens) for i in lowest]
+        limits = [int(REDUCE_TO * factors[i].tokens) for i in lowest]
         entities = [[entity.name for entity in factors[i].entities] for i in lowest]
         checks = []
         for i, names, most in zip(lowest, entities, limits, strict=True):
             checks.append(partial(self._faithful, chunks[i].text, names, most))
-        answers: list[Any] = [None] * len(lowest)
-        if self.use_llm:
-            questions = []
-            for i in lowest:
-                text = chunks[i].text
-                words = int(self.reduce_to * len(text.split()))
-                prompt = self.prompts.reduce.format(words=words, text=text)
-                questions.append(Ask(prompt, "idms.reduce/1"))
-            answers = yield questions
+        questions = []
+        for i in lowest:
+            text = chunks[i].text
+            words = int(REDUCE_TO * len(text.split()))
+            prompt = self.prompts.reduce.format(words=words, text=text)
+            questions.append(Ask(prompt, "idms.reduce/1"))
+        answers = yield questions
         changes: dict[int, dict[str, Any]] = {}
         for i, names, most, check, answer in zip(
             lowest, entities, limits, checks, answers, strict=True
@@ -361,7 +339,7 @@ def as_enricher(value: Any) -> IDMSEnricher | None:
     """Return the enricher for a host's `enrich`; None for "none".
 
     Example:
-        >>> as_enricher("reduce").supplement, as_enricher({"rounds": 1}).rounds
+        >>> as_enricher("reduce").supplement, as_enricher({"growth": 1}).growth
         (False, 1)
 
     Raises:

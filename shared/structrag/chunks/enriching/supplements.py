@@ -32,6 +32,10 @@ from structrag.text.tokens import TokenCounter
 
 MAX_NAMES = 3  # entities taken from one answer
 MAX_WORDS = 5  # of an entity
+# Sentences shown in one round, and rounds: a chunk may grow by a fifth, which is one or two
+# sentences, so more would be read for nothing.
+CANDIDATES = 3
+ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,10 @@ class SupplementLimits:
     """The limits of what may be added, as in `IDMSEnricher`.
 
     Example:
-        >>> SupplementLimits(3, 3, 0.2, None, counter=len).growth
+        >>> SupplementLimits(0.2, None, counter=len).growth
         0.2
     """
 
-    candidates: int
-    rounds: int
     growth: float
     max_tokens: int | None  # in units of `counter`
     counter: TokenCounter
@@ -129,7 +131,7 @@ class Supplement:
     Example:
         >>> chunk = Chunk("d:0-4", "d", "s", 0, 4, "Nova")
         >>> factors = DensityFactors(0.0, (), 1.0, 1.0, 1.0, tokens=1)
-        >>> limits = SupplementLimits(3, 3, 0.2, None, counter=len)
+        >>> limits = SupplementLimits(0.2, None, counter=len)
         >>> Supplement(chunk, factors, limits, DensitySettings()).change()
         {}
     """
@@ -270,17 +272,13 @@ def supplement_flow(
     places: Sequence[int],
     limits: SupplementLimits,
     settings: DensitySettings,
-    *,
-    use_llm: bool,
 ) -> Flow[dict[int, dict[str, Any]]]:
     """Supplements for the chunks at `places`, as changes of their extras. A round asks one list of
     questions for all of them."""
     works = {i: Supplement(chunks[i], factors[i], limits, settings) for i in places}
-    without_model = list(places)
-    if use_llm:
-        without_model = []
-        for _ in range(limits.rounds):
-            without_model += yield from _round_flow(works, limits, source)
+    without_model: list[int] = []
+    for _ in range(ROUNDS):
+        without_model += yield from _round_flow(works, limits, source)
     defined([works[i] for i in without_model], without_model, source)
     return {i: work.change() for i, work in works.items()}
 
@@ -292,7 +290,7 @@ def _round_flow(
     shown = {}
     for i, work in works.items():
         if not work.done:
-            shown[i] = source.nearest(i, limits.candidates, work.used)
+            shown[i] = source.nearest(i, CANDIDATES, work.used)
     active = [i for i, sentences in shown.items() if sentences]
     if not active:
         return []
