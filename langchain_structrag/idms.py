@@ -98,7 +98,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         enrich: "none", "reduce", "supplement", "both", "paper" (all of it as published), or an
             `IDMSEnricher` with custom settings, except for its limit, which is `chunk_size`.
         add_context: As in `ContentAwareTextSplitter`.
-        settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
+        settings: The other settings of `structrag.IDMSSplitter`: context, warmup, history,
             merge, prompt, normalised, respect_sections, boundary_embedder, reuse_vectors,
             exclude_titles, plain_headings, language, sentence_splitter. `cache`, `batch_size`,
             `max_concurrency`, `progress`, `format`, `strip_whitespace` and `metadata_lists` as in

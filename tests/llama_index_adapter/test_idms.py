@@ -127,7 +127,7 @@ def test_settings_survive_and_tell_apart() -> None:
         len(
             {
                 str(parser(**change).to_dict())
-                for change in ({}, {"theta0": 0.1}, {"context": "adjacent"})
+                for change in ({}, {"warmup": 1}, {"context": "adjacent"})
             }
         )
         == 3

@@ -3,7 +3,6 @@ sentences it is asked whether its sides belong together."""
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,7 +49,6 @@ class IDMSSettings(BoundarySettings, total=False):
     """The settings of `IDMSSplitter` but for margin, path and sizes, as keywords."""
 
     context: str
-    theta0: float
     warmup: int
     history: int | None
     merge: str
@@ -88,8 +86,8 @@ class IDMSSplitter(BoundarySplitter):
         context: What is compared on each side of a gap: "adjacent" (one sentence), "window:w" (w
             sentences), or "chunk" (the current chunk against the next sentence, so calls run in
             sequence).
-        theta0, warmup, history: The threshold is theta0 for the first `warmup` margins, then the
-            mean of the last `history` margins (None: all).
+        warmup, history: The threshold is 0 for the first `warmup` margins, then the mean of the
+            last `history` margins (None: all).
         merge: "weakest", "greedy" or "none"; see `structrag.chunks.idms.splitter.merge_runs`.
         min_tokens: Smaller segments are merged if both fit `max_tokens`; None: half of
             `max_tokens`.
@@ -109,7 +107,6 @@ class IDMSSplitter(BoundarySplitter):
 
     margin: str | MarginFunction = "auto"
     context: str = "window:4"
-    theta0: float = 0.0
     warmup: int = 5
     history: int | None = None
     merge: str = "weakest"
@@ -126,11 +123,6 @@ class IDMSSplitter(BoundarySplitter):
                 f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which "
                 "does not see the current chunk; got 'chunk'."
             )
-        is_number = isinstance(self.theta0, int | float) and not isinstance(
-            self.theta0, bool
-        )
-        if not is_number or math.isnan(self.theta0):
-            raise InvalidParameter(f"theta0 must be a number; got {self.theta0!r}.")
         check_at_least("warmup", self.warmup, 0)
         if self.history is not None:
             check_at_least("history", self.history, 1)
@@ -222,7 +214,8 @@ class IDMSSplitter(BoundarySplitter):
         )
         model = GapModel(self.margin, self.prompt, self.normalised)
         gaps = DocumentGaps(model, similarity)
-        threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
+        # It begins at 0, as in the paper: a margin of 0 says neither "keep" nor "split".
+        threshold = AdaptiveThreshold(0.0, self.warmup, self.history)
         if window is not None:
             yield from gaps.read_all(text, scopes, window)
         for scope in scopes:

@@ -116,7 +116,7 @@ def test_failed_calls_take_the_similarity_of_their_gaps() -> None:
 
     document = read_text(TEXT, format="markdown")
     for context in ("adjacent", "chunk"):
-        splitter = IDMSSplitter(context=context, theta0=-1, warmup=99)
+        splitter = IDMSSplitter(context=context)
         chunks = splitter.split(document, llm=Weigher(weigh), embedder=HashEmbedder())
         assert [chunk.extras.get("margin_fallbacks", 0) for chunk in chunks] == [1, 0]
 
@@ -199,8 +199,8 @@ def test_chunks_count_the_gaps_inside_them_that_had_no_margin() -> None:
         after = [words.split(".")[0] for _, words in pairs]
         return [None if "fish" in each or "wet" in each else 0.9 for each in after]
 
-    choices = {"margin": margin, "context": "adjacent", "theta0": -9, "warmup": 99}
-    chunks = split(TEXT, min_tokens=0, **choices)
+    choices = {"margin": margin, "context": "adjacent"}
+    chunks = split(TEXT, **choices)
     assert [chunk.extras.get("margin_fallbacks") for chunk in chunks] == [1, 1]
     assert all(chunk.extras["degraded"] for chunk in chunks)
     # What is asked of nobody has no fallback.

@@ -9,6 +9,7 @@ import math
 import pickle
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -110,8 +111,8 @@ def test_the_chunk_so_far_is_read_section_by_section() -> None:
     assert [series.runs for series in found.series] == [((0, 2), (2, 3)), ((0, 3),)]
     assert [chunk.extras["margin"] for chunk in found.chunks] == [None, -0.25, None]
     # Where the limit cuts, nothing is asked, and the chunk so far begins anew.
-    model.prompts.clear()
-    limited = dataclasses.replace(splitter, max_tokens=5, theta0=-0.5)
+    model = judged({"C one.": 0.5, "F one.": 0.5})
+    limited = dataclasses.replace(splitter, max_tokens=5)
     found = limited.explain(document, llm=model, embedder=HashEmbedder())
     asked = [sides(prompt)[0] for prompt in model.prompts]
     assert asked == ["B one.", "E one two."]
@@ -137,11 +138,10 @@ def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) 
         text,
         context=context,
         warmup=9,
-        theta0=-0.05,
         min_tokens=0,
         merge="none",
         llm=judged(margins),
-        embedder=Similarities([0.0] * 10),
+        embedder=Similarities([1.0, -1.0, *[0.5] * 8]),
     )
     assert [(chunk.text.split()[-3], chunk.extras["margin"]) for chunk in chunks][
         :3
@@ -187,17 +187,25 @@ def test_every_sentence_is_embedded_once() -> None:
     assert "Cats sleep." in embedder.texts  # without its heading
 
 
+def together(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [1.0 for _ in pairs]
+
+
+def apart(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [-1.0 for _ in pairs]
+
+
 def test_sections_are_kept_or_not() -> None:
-    kept = split(TEXT, theta0=-9, warmup=99)
+    kept = split(TEXT, margin=together, warmup=99)
     assert [chunk.path for chunk in kept] == [("Cats",), ("Rain",)]
-    assert len(split(TEXT, theta0=-9, warmup=99, respect_sections=False)) == 1
-    assert len(split(TEXT, theta0=9, warmup=99, merge="none")) == 8
+    assert len(split(TEXT, margin=together, warmup=99, respect_sections=False)) == 1
+    assert len(split(TEXT, margin=apart, warmup=99, merge="none")) == 8
 
 
 def test_excluded_sections_are_left_out_and_never_bridged() -> None:
     text = "# A\n\nOne here.\n\n# Out\n\nGone now.\n\n# B\n\nTwo here.\n"
     chunks = split(
-        text, exclude_titles=["out"], respect_sections=False, theta0=-9, warmup=99
+        text, exclude_titles=["out"], respect_sections=False, margin=together, warmup=99
     )
     assert [chunk.text for chunk in chunks] == [
         "# A\n\nOne here.\n\n",
@@ -265,9 +273,6 @@ def test_the_paper_preset() -> None:
         ({"merge": "best"}, "merge must be one of"),
         ({"history": 0}, "history must be"),
         ({"warmup": -1}, "warmup must be"),
-        ({"theta0": math.nan}, "theta0 must be"),
-        ({"theta0": True}, "theta0 must be a number; got True"),
-        ({"theta0": "0.1"}, "theta0 must be a number; got '0.1'"),
         ({"min_tokens": 500}, "min_tokens must be at most"),
         ({"max_tokens": 0}, "max_tokens must be"),
         ({"target_tokens": 0}, "target_tokens must be"),
@@ -383,27 +388,28 @@ def test_parts_of_a_sentence_above_the_limit_have_gaps_of_their_own() -> None:
 def test_units_are_numbered_through_the_sections() -> None:
     sections = [f"# S{k}\n\nA{k} is. B{k} is. C{k} is.\n\n" for k in range(3)]
     by_place = {
-        f"{x}{k} is.": (k + 1) / (4 if x == "B" else 8) for k in range(3) for x in "BC"
+        f"{x}{k} is.": (k + 1) / (4 if x == "B" else 8) - 0.3125
+        for k in range(3)
+        for x in "BC"
     }
     splitter = IDMSSplitter(
         margin=lambda pairs: [by_place[after] for _, after in pairs],
         context="adjacent",
         warmup=99,
-        theta0=0.3,
         min_tokens=0,
     )
     found = splitter.explain(read_text("".join(sections), format="markdown"))
     assert [series.values[1:] for series in found.series] == [
-        (0.25, 0.125),
-        (0.5, 0.25),
-        (0.75, 0.375),
+        (-0.0625, -0.1875),
+        (0.1875, -0.0625),
+        (0.4375, 0.0625),
     ]
     assert [series.runs for series in found.series] == [
         ((0, 1), (1, 2), (2, 3)),
         ((0, 2), (2, 3)),
         ((0, 3),),
     ]
-    assert [series.thresholds[1:] for series in found.series] == [(0.3, 0.3)] * 3
+    assert [series.thresholds[1:] for series in found.series] == [(0.0, 0.0)] * 3
 
 
 def test_vectors_come_with_the_chunks() -> None:
