@@ -86,10 +86,6 @@ class HiQARetriever(IndexRetriever):
     """The view of the index to search."""
     order: str = "score"
     """Either "score", or "document" for reading order."""
-    compare_rest: bool | None = None
-    """Whether chunks with a keyword are compared with the query without it too.
-
-    None: by the preset."""
     lexical: Any = None
     """A LangChain retriever over `segments()` in place of BM25.
 

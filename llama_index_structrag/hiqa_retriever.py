@@ -62,8 +62,8 @@ class HiQARetriever(IndexRetriever):
     Args:
         index: The structrag `Index` to search.
         similarity_top_k: The number of nodes; fewer if fewer were found.
-        preset, alpha, beta, keywords, detect_keywords, routes, diversify, view, order,
-            compare_rest: As for structrag's `HiQARetriever`.
+        preset, alpha, beta, keywords, detect_keywords, routes, diversify, view, order: As for
+            structrag's `HiQARetriever`.
         lexical: A LlamaIndex retriever over `segments()` that replaces BM25; see
             `llama_index_structrag.hiqa_retriever.LexicalRoute`.
         max_tokens: The token budget of all nodes as language models see them, metadata included.

@@ -77,7 +77,7 @@ CORES: list[tuple[str, dict[str, Any], str]] = [
     ("MultiView", {"routes": ["bm25"], "views": ["raw"], "k": 3}, QUESTION),
     ("MultiView", {"routes": ["tfidf", HashTokens()], "k": 2}, "brass valve"),
     ("HiQA", {"alpha": 0.3, "beta": 0.6, "k": 4}, "water of the PX-20"),
-    ("HiQA", {"preset": "paper", "compare_rest": True}, "water of the PX-20"),
+    ("HiQA", {"preset": "paper", "k": 3}, "water of the PX-20"),
     ("HiQA", {"routes": ["dense", "keywords"], "diversify": "round_robin"}, "PX-20"),
     ("D3", {"k": 3}, QUESTION),
     ("D3", {"strategy": "lexical", "selection": Selection(k=2)}, QUESTION),

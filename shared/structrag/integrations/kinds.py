@@ -178,7 +178,6 @@ class CoreOptions(IndexSettings, total=False):
     diversify: str | None
     view: str
     lexical: Any
-    compare_rest: bool | None
     router: str
     strategy: str | None
     routing: Routing | None

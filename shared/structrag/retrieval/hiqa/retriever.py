@@ -63,7 +63,7 @@ class HiQARetriever(Retriever):
     A name says which document is meant, not what is asked about it. For chunks with a keyword of
     the query, the cosine with the rest of the query, without its keywords, is therefore added with
     the same weight, minus its mean over these chunks. Chunks that answer the question rise, and
-    chunks that only repeat the name fall. This step is ours (`compare_rest`); it is off in the
+    chunks that only repeat the name fall. This step is ours; it is off in the
     presets "paper" and "code", and when a host's store keeps the vectors.
 
     A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords". Its
@@ -81,7 +81,7 @@ class HiQARetriever(Retriever):
         preset: "default"; "paper" for equation 2 as printed, the cosine of the whole query alone;
             or "code" for the behaviour of the published code: the 50 nearest by vectors only, BM25
             among these, v + 0.5 r, and groups as in `diversify` for every question that names a
-            keyword. "code" accepts no alpha, beta, routes, lexical or compare_rest.
+            keyword. "code" accepts no alpha, beta, routes or lexical.
         alpha: Weight of the vectors against BM25, from 0 to 1, default 0.5; or "auto": 0.4 + 0.2 x
             structure, where structure is the number of headings above a chunk (at most 3), averaged
             over all chunks and divided by 3. The paper raises alpha in well-structured collections.
@@ -102,8 +102,6 @@ class HiQARetriever(Retriever):
             second and so on; chunks with none come last.
         view: The view of the index to search.
         order: "score", or "document" for reading order.
-        compare_rest: Whether chunks with a keyword are also compared with the query without
-            its keywords. None: set by the preset; on in "default".
         lexical: Replaces the index's BM25: an object with `search` (and optionally `asearch`) from
             a `Search` to a `Ranking` by chunk id, such as a host's Elasticsearch retriever. Scores
             must be above 0 and higher for better chunks.
@@ -127,20 +125,10 @@ class HiQARetriever(Retriever):
         view: str = "raw",
         order: str = "score",
         lexical: Route | None = None,
-        compare_rest: bool | None = None,
     ) -> None:
         self.preset: str = check_choice("preset", preset, ("default", "paper", "code"))
         if preset == "code":
-            _check_left_out(
-                alpha=alpha,
-                beta=beta,
-                routes=routes,
-                lexical=lexical,
-                compare_rest=compare_rest,
-            )
-        self.compare_rest: bool = (
-            preset == "default" if compare_rest is None else compare_rest
-        )
+            _check_left_out(alpha=alpha, beta=beta, routes=routes, lexical=lexical)
         check_index(index, Index)
         self.index = index
         self.k: int = checked_k(k)
@@ -157,7 +145,7 @@ class HiQARetriever(Retriever):
             Keywords(keywords or (), detect_keywords),
             lexical,
             near_only=preset == "code",
-            compare_rest=self.compare_rest,
+            compare_rest=preset == "default",  # equation 2 has no such step
         )
 
     def flow(
