@@ -219,7 +219,6 @@ class LangChainModel(HostModel):
             the function changes.
         config: A `RunnableConfig` for every call; inside a retriever, the retriever's callbacks
             reach the call as well.
-        normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
 
     Raises:
         InvalidParameter: `model` is not a Runnable, does not accept a string, or returns neither a
@@ -231,13 +230,11 @@ class LangChainModel(HostModel):
         model: Runnable[Any, Any],
         name: str = "",
         config: RunnableConfig | None = None,
-        normalised: bool = True,
     ) -> None:
         check_answers(model)
         self.model = model
         self.config = config
-        name = name or model_name(model, config)
-        super().__init__(model, name, normalised=normalised)
+        super().__init__(model, name or model_name(model, config))
         if gives_strings(model):
             self._weighing.works = -1  # none come with a plain string
         if not isinstance(model, BaseChatModel):

@@ -203,19 +203,18 @@ class LlamaIndexModel(HostModel):
     Args:
         llm: The model.
         name: For cache keys and saved indexes, as in `LlamaIndexEmbedder`.
-        normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
 
     Raises:
         InvalidParameter: `llm` is not a LlamaIndex `LLM` (a ValueError).
     """
 
-    def __init__(self, llm: LLM, name: str = "", *, normalised: bool = True) -> None:
+    def __init__(self, llm: LLM, name: str = "") -> None:
         if not isinstance(llm, LLM):
             raise InvalidParameter(
                 f"llm must be a LlamaIndex LLM; got {type(llm).__name__}."
             )
         self.llm = llm
-        super().__init__(llm, name or _llm_name(llm), normalised=normalised)
+        super().__init__(llm, name or _llm_name(llm))
 
     def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
         if self.llm.metadata.is_chat_model:

@@ -270,16 +270,12 @@ async def test_a_model_of_transformers_gives_margins_and_counts(framework: Any) 
     expected = TransformersMargin(transformer, tokenizer).choose("cats eat", options)
     assert adapted.choose("cats eat", options) == pytest.approx(expected)
     assert await adapted.achoose("cats eat", options) == pytest.approx(expected)
-    raw = framework.language(make(transformer, tokenizer), normalised=False)
-    plain = TransformersMargin(transformer, tokenizer, normalised=False)
-    assert raw.choose("cats eat", options) == plain.choose("cats eat", options)
+    plain = TransformersMargin(transformer, tokenizer).unnormalised
     again, counted = adapted.unnormalised, adapted.masses.n
-    assert again.choose("cats eat", options) == raw.choose("cats eat", options)
-    assert (again.name, adapted.masses.n) == (raw.name, counted + 1)
-    assert (
-        raw.name == f"{adapted.name}|not normalised"
-        and "weights=float32#" in adapted.name
-    )
+    assert again.choose("cats eat", options) == plain.choose("cats eat", options)
+    assert adapted.masses.n == counted + 1
+    assert again.name == f"{adapted.name}|not normalised"
+    assert "weights=float32#" in adapted.name
     other = framework.language(make(small_causal_model(1), tokenizer))
     assert adapted.name != other.name
     assert adapted.count_tokens("cats eat dogs .") == 4

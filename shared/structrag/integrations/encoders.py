@@ -92,7 +92,7 @@ def _is_limit(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def margin_model(model: Any, *, normalised: bool = True) -> TransformersMargin | None:
+def margin_model(model: Any) -> TransformersMargin | None:
     """Weighs options by the transformers model within the host's model.
 
     Such models are in HuggingFacePipeline, ChatHuggingFace and HuggingFaceLLM. None where there is
@@ -101,7 +101,7 @@ def margin_model(model: Any, *, normalised: bool = True) -> TransformersMargin |
     transformer, tokenizer = transformer_of(model)
     if transformer is None:
         return None
-    return TransformersMargin(transformer, tokenizer, normalised=normalised)
+    return TransformersMargin(transformer, tokenizer)
 
 
 def transformer_of(model: Any) -> tuple[Any, Any]:

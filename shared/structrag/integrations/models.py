@@ -49,7 +49,7 @@ class LogProbabilities:
     Attributes:
         works: The number of the parameters in PARAMETERS that work; -1: none, None: not tried yet.
         masses: How much of the probability the options had together.
-        normalised: As in `TransformersMargin`.
+        normalised: Whether margins are (pA - pB) / (pA + pB); False: pA - pB.
         tokens: Takes the tokens of a call out of the model's answer, None where it tells none.
     """
 
@@ -266,11 +266,11 @@ class HostModel:
 
     name: str
 
-    def __init__(self, model: Any, name: str, *, normalised: bool) -> None:
-        self.name = name if normalised else f"{name}|not normalised"
-        self._weighing = LogProbabilities(normalised=normalised, tokens=self._tokens)
+    def __init__(self, model: Any, name: str) -> None:
+        self.name = name
+        self._weighing = LogProbabilities(tokens=self._tokens)
         self._json = JsonAnswers()
-        self._weigher = margin_model(model, normalised=normalised)
+        self._weigher = margin_model(model)
         # by the model's own tokenizer; None where it has none at hand
         self.count_tokens: TokenCounter | None = answer_counter(model)
 
@@ -319,7 +319,7 @@ class HostModel:
 
     @cached_property
     def unnormalised(self) -> Any:
-        """The same model with margins pA - pB. Both count in `masses`."""
+        """The same model with margins pA - pB, as IDMS prints them. Both count in `masses`."""
         if not self._weighing.normalised:
             return self
         other = copy(self)

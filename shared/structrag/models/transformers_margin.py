@@ -27,7 +27,7 @@ from structrag.text.tokens import without_lone_surrogates
 
 @dataclass(eq=False)
 class TransformersMargin:
-    """Margins by one forward pass a prompt, in batches.
+    """Margins (pA - pB) / (pA + pB) by one forward pass a prompt, in batches.
 
     Example:
         >>> margin = TransformersMargin("Qwen/Qwen2.5-1.5B-Instruct")  # doctest: +SKIP
@@ -54,7 +54,6 @@ class TransformersMargin:
         name: For cache keys; default: the model's name or path with the type of its numbers and a
             digest of its weights.
         batch_size: Most prompts in one forward pass.
-        normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
         prompt: The question about two passages, as in `IDMSSplitter`; None: the splitter's.
         reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of
             a batch while it is read; no effect on a model whose cache cannot be cropped, repeated
@@ -67,10 +66,10 @@ class TransformersMargin:
     tokenizer: Any = None
     name: str = ""
     batch_size: int = 8
-    normalised: bool = True
     prompt: str | None = None
     reuse_prefix: bool = True
     masses: Masses = field(default_factory=Masses, init=False, repr=False)
+    normalised: bool = field(default=True, init=False, repr=False)
     max_prompt_tokens: int | None = field(default=None, init=False, repr=False)
     _reader: PrefixReader = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
@@ -86,12 +85,11 @@ class TransformersMargin:
             self.model.config, "max_position_embeddings", None
         )
         self.name = self.name or "|".join((label, *weights_settings(self.model)))
-        self.name += "" if self.normalised else "|not normalised"
         self._reader = PrefixReader(self.model, pad_of(self.tokenizer))
 
     @cached_property
     def unnormalised(self) -> TransformersMargin:
-        """The same model with margins pA - pB. Both count in `masses`."""
+        """The same model with margins pA - pB, as in Meta-Chunking. Both count in `masses`."""
         if not self.normalised:
             return self
         other = copy.copy(self)

@@ -82,7 +82,6 @@ class TransformersModel:
         window: Tokens of prompt and answer together. Default: the positions the model's
             configuration gives; without any, 4,096. At least 16.
         max_new_tokens: Most tokens of an answer; of a window below twice that, half of it.
-        normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
         cuts: Prompts that were cut so far.
         masses: How much of the probability the options of `choose` had together so far. Near 0 the
             model wanted to answer something else.
@@ -98,8 +97,8 @@ class TransformersModel:
     batch_size: int = 8
     window: int | None = None
     max_new_tokens: int = 256
-    normalised: bool = True
     cuts: Cuts = field(default_factory=Cuts, init=False, repr=False)
+    normalised: bool = field(default=True, init=False, repr=False)
     _margin: TransformersMargin = field(init=False, repr=False)
     _reader: PrefixReader = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
@@ -120,13 +119,11 @@ class TransformersModel:
         self.name = self.name or "|".join(
             (label, *weights_settings(self.model), limits)
         )
-        self.name += "" if self.normalised else "|not normalised"
         self._margin = TransformersMargin(
             self.model,
             self.tokenizer,
             name=self.name,
             batch_size=self.batch_size,
-            normalised=self.normalised,
         )
         # Prompts are cut to `window`, which may be more than the configuration's positions.
         self._margin.max_prompt_tokens = self.window
@@ -139,7 +136,7 @@ class TransformersModel:
 
     @cached_property
     def unnormalised(self) -> TransformersModel:
-        """The same model with margins pA - pB. Both count in `masses`."""
+        """The same model with margins pA - pB, as IDMS prints them. Both count in `masses`."""
         if not self.normalised:
             return self
         other = copy.copy(self)

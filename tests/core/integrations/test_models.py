@@ -238,8 +238,7 @@ def test_only_refused_parameters_are_tried_otherwise(status: int, n: int) -> Non
 def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     assert margin_model(SimpleNamespace()) is None
     held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
-    weighing = margin_model(held, normalised=False)
-    assert weighing is not None and weighing.normalised is False
+    assert margin_model(held) is not None
     unknown = SimpleNamespace(
         _model=SimpleNamespace(forward=print), _tokenizer=Tokens()
     )

@@ -96,7 +96,7 @@ def test_variants_are_added_up_and_the_difference_can_stay_plain(
     assert TransformersMargin(model, tokenizer).choose(
         "cats", ("yes", "no")
     ) == pytest.approx(margin, abs=1e-5)
-    raw = TransformersMargin(model, tokenizer, normalised=False)
+    raw = TransformersMargin(model, tokenizer).unnormalised
     assert raw.choose("cats", ("yes", "no")) == pytest.approx(plain, abs=1e-5)
     assert raw.name != TransformersMargin(model, tokenizer).name
 

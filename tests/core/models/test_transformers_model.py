@@ -130,13 +130,15 @@ def test_options_of_any_length_have_a_margin(
 
 def test_its_form_without_normalising(model: Any, tokenizer: Any) -> None:
     llm = TransformersModel(model, tokenizer)
-    plain = TransformersModel(model, tokenizer, normalised=False)
+    plain = llm.unnormalised
+    expected = TransformersMargin(model, tokenizer).unnormalised
+    assert plain.choose("cats eat", ("1", "2")) == pytest.approx(
+        expected.choose("cats eat", ("1", "2"))
+    )
     for options in (("1", "2"), ("the cats", "the dogs eat")):
-        expected = plain.choose("cats eat", options)
-        assert llm.unnormalised.choose("cats eat", options) == expected
-        assert llm.choose("cats eat", options) != expected
-    assert llm.masses.n == 4 and llm.unnormalised.name == plain.name
-    assert llm.unnormalised is llm.unnormalised and plain.unnormalised is plain
+        assert llm.choose("cats eat", options) != plain.choose("cats eat", options)
+    assert llm.masses.n == 5 and plain.name == f"{llm.name}|not normalised"
+    assert llm.unnormalised is plain and plain.unnormalised is plain
     assert pickle.loads(pickle.dumps(llm)).unnormalised.name == plain.name
 
 

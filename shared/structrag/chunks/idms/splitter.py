@@ -95,8 +95,8 @@ class IDMSSplitter(BoundarySplitter):
         prompt: The question, a template with {left} and {right}, and {first} and {second} for the
             options, 1 for split and 2 for keep.
         normalised: Whether a model's margins are (pA - pB) / (pA + pB), which stay large even if it
-            gives both options little probability; False: pA - pB. A model with `normalised=False`,
-            or with other margins, is left unchanged.
+            gives both options little probability; False: pA - pB. A function's margins are left
+            unchanged.
         respect_sections: Whether chunks and windows end at section borders; the threshold carries
             over.
         heading_path: Whether chunks carry it in their context (at most 64 tokens and a quarter of
