@@ -16,6 +16,7 @@ _LEAST_ROWS = 3
 _MOST_LINES = 4  # times the columns: in the longest cells of most rows
 _MOST_WORDS = 3  # of a typical cell in the first column where no blank parts the rows
 _FEW_WORDS = 2.5
+_MOST_COLUMNS = 100  # of more, the words of a page lie on each other
 _ALIGNED = 3.0  # points by which the lines of a column may begin elsewhere
 _MOST_TRIED = 40  # rows: of more that are no table, no later ones are tried
 _COLUMN_GAP = 6.0  # points between two columns
@@ -70,7 +71,7 @@ def _records(rows: Sequence[Band], start: int) -> tuple[int, list[Band]]:
     lefts = [line.left for line in rows[start]]
     records: list[Band] = [list(rows[start])]
     end = start + 1
-    while end < len(rows) and len(lefts) > 1:
+    while end < len(rows) and 1 < len(lefts) <= _MOST_COLUMNS:
         row, above = rows[end], rows[end - 1][0]
         columns = [
             column
@@ -158,8 +159,9 @@ def _pitches(lines: Sequence[Line]) -> dict[int, float]:
             and above.size <= step < 2 * above.size
         ):
             steps[round(above.size)].append(step)
+    most = {size: _APART * min(of_size) for size, of_size in steps.items()}
     return {
-        size: median(step for step in of_size if step <= _APART * min(of_size))
+        size: median(step for step in of_size if step <= most[size])
         for size, of_size in steps.items()
     }
 
