@@ -258,7 +258,7 @@ def _read_file(
     is_pdf = path.suffix.lower() == PDF_SUFFIX
     if is_pdf:
         check_choice("format", format, ("auto", "markdown"))
-    how = {"format": format, "reader": reader, **settings}
+    how = {"format": format, **settings}
     return apart_or_here(
         lambda: document_apart(path, limits_now(), **how),
         lambda: _document_here(path, format, reader, settings),

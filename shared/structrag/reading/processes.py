@@ -48,16 +48,19 @@ _CHILD = Path(__file__).with_name("child.py")
 def environment() -> dict[str, Any]:
     """What this process can import, for `child.adopt`: folders of installed packages, and modules
     loaded from elsewhere by their files."""
-    try:
-        folder = os.getcwd()
-    except OSError:  # it has been deleted
-        folder = os.sep
     user_site = site.getusersitepackages() if site.ENABLE_USER_SITE else ""
     return {
-        "folder": folder,
+        "folder": _current_folder(),
         "sites": [user_site] if user_site in sys.path else [],
         "files": dict(_files_outside(_installed_folders(user_site))),
     }
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it has been deleted
+        return os.sep
 
 
 def _installed_folders(user_site: str) -> tuple[str, ...]:
@@ -149,6 +152,13 @@ class _Reader:
             self.is_used = True
         return reply, text.decode("utf-8", "surrogatepass")
 
+    def is_running(self) -> bool:
+        """Whether it waits for work; one that has ended is cleared away."""
+        if self._process.poll() is None:
+            return True
+        self.forget()
+        return False
+
     def _stop_late(self) -> None:
         self.is_late = True
         self._process.kill()
@@ -192,8 +202,12 @@ class _Readers:
         self._busy: set[_Reader] = set()
 
     def take(self) -> _Reader:
+        reader = None
         with self._lock:
-            reader = self._idle.pop() if self._idle else None
+            while self._idle and reader is None:
+                last = self._idle.pop()
+                if last.is_running():
+                    reader = last
         reader = reader or _Reader()
         with self._lock:
             self._busy.add(reader)
@@ -261,15 +275,11 @@ def read_apart(
             "isolated needs a Python interpreter that can be started; sys.executable is "
             f"{sys.executable!r}. Read with isolated=False."
         )
-    try:
-        folder = os.getcwd()
-    except OSError:  # it has been deleted
-        folder = os.sep
     request = {
         "function": function,
         "arguments": arguments,
         "bytes": len(data),
-        "folder": folder,
+        "folder": _current_folder(),
         "max_memory": limits.max_memory,
         "max_seconds": limits.max_seconds,
     }
@@ -295,7 +305,13 @@ def _asked(
     line: bytes, data: bytes, limits: Limits, name: str, advice: str
 ) -> tuple[dict[str, Any], str] | None:
     """A reply; None if a process ended that had read other files before, which may be why."""
-    reader = _READERS.take()
+    try:
+        reader = _READERS.take()
+    except OSError as error:
+        raise InvalidDocument(
+            f"{name} cannot be read: the system starts no process for it ({error.strerror}). Read "
+            "with isolated=False if you trust the file."
+        ) from error
     was_used = reader.is_used
     try:
         facts, text = reader.ask(line, data, limits.max_seconds)

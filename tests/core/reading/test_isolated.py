@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,7 @@ from pdf_making import made, manual
 from structrag import read_file
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.integrations.loading import FileReading
-from structrag.reading import Limits, formats
+from structrag.reading import Limits, formats, processes
 from structrag.reading.formats import Format, register_format
 from structrag.reading.processes import read_apart
 
@@ -81,6 +82,29 @@ def test_what_is_wrong_with_a_file_is_said_in_the_same_words(
                 read_file(other, isolated=isolated)
             sentences.add(str(caught.value))
         assert len(sentences) == 1
+
+
+def test_a_reader_of_pdf_files_is_no_matter_of_others(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A")
+    for reader in (lambda source: "# B", "docling"):
+        document = read_file(tmp_path / "a.md", isolated=True, reader=reader)
+        assert document.text == "# A"
+
+
+def test_a_system_that_starts_no_process_is_one_sentence(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_READERS", processes._Readers())
+    monkeypatch.setattr(sys, "executable", str(path.with_name("python")))
+    with pytest.raises(InvalidDocument, match="starts no process for it"):
+        read_file(path)
+
+
+@POSIX
+def test_a_process_that_has_ended_meanwhile_is_no_matter() -> None:
+    before = asked("pid")["pid"]
+    os.kill(before, signal.SIGKILL)
+    assert asked("pid")["pid"] != before
 
 
 def test_one_process_reads_one_file_after_another() -> None:
