@@ -54,7 +54,8 @@ class ReadOptions:
         plain_headings: Whether to look for headings in plain text.
         counter: Token counter, `str -> int`.
         language: The language of the text, by its English name, such as "german".
-        sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
+        sentence_splitter: Replaces the built-in sentence rules: `str -> [(start, end), ...]`, or
+            "punkt" for NLTK's (extra `paper`), which the papers use.
 
     Raises:
         InvalidParameter: `exclude_titles` is a single string or does not hold strings; an argument
@@ -78,9 +79,10 @@ class ReadOptions:
             )
         object.__setattr__(self, "exclude_titles", tuple(titles))
         check_counter(self.counter)
-        if self.sentence_splitter is not None and not callable(self.sentence_splitter):
+        splitter = self.sentence_splitter
+        if not (splitter is None or splitter == "punkt" or callable(splitter)):
             raise InvalidParameter(
-                "sentence_splitter must be a function from a string to spans, or None; got "
+                "sentence_splitter must be a function from a string to spans, 'punkt' or None; got "
                 f"{self.sentence_splitter!r}."
             )
 

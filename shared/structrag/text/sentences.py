@@ -1,42 +1,35 @@
 """Exact sentence spans, and places to cut a long sentence.
 
-Sentences come from NLTK's Punkt (Kiss and Strunk 2006), with its pretrained parameters where they
-are on this machine, and from the end marks of scripts that Punkt does not know. Nothing is ever
-downloaded, and no setting of NLTK is changed. NLTK takes about two seconds to import, so it is
-imported by the first text in which Punkt could find an end.
+The rule of sentences ships with the package, so that the same text has the same sentences on every
+machine: it looks at an end mark, the word before it and the word behind it, and at lists of
+abbreviations. NLTK's Punkt (Kiss and Strunk 2006) is used where it is asked for by name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import Literal, NamedTuple
 
 import regex
 
 from structrag.errors import InvalidParameter, check_choice
+from structrag.text.punkt import punkt_starts
 from structrag.text.terms import stop_words
 
-SentenceSplitter = Callable[[str], list[tuple[int, int]]]
+Spans = list[tuple[int, int]]
+SentenceSplitter = Callable[[str], Spans] | Literal["punkt"]
 
-_PUNKT_LANGUAGES = (
+_LANGUAGES = (
     "czech danish dutch english estonian finnish french german greek italian malayalam "
     "norwegian polish portuguese russian slovene spanish swedish turkish"
 )
-LANGUAGES = tuple(_PUNKT_LANGUAGES.split())
-
-# Abbreviations of scholarly text that the trained English model lacks. None of them also ends
-# sentences.
-_SCHOLARLY = "fig figs eq eqs al e.g i.e etc cf vol pp sec secs ch approx resp viz ca"
-# Abbreviations of the rules, for when no trained model is on this machine.
-_COMMON = (
-    "dr mr mrs ms prof st jr sr vs inc ltd co corp dept jan feb mar apr aug sept oct nov dec "
-    "a.m p.m u.s"
-)
+LANGUAGES = tuple(_LANGUAGES.split())
+# The number of the rule below. Change it with the rule: stored documents of another one are read
+# again.
+SENTENCE_RULE = 1
 
 # In any language no sentence ends between these and a number, a small letter or a paragraph's sign.
 _BEFORE_NUMBERS = """
@@ -46,51 +39,82 @@ _BEFORE_NUMBERS = """
     rn rz anm aufl az bl cap núm pág págs párr tít sez rif bijl blz pag odst čl obr rys poz pkt
     ust rozdz nro lk št č str стр рис табл гл ст разд κεφ αρ σελ md bkz böl
     reg regs sched scheds subsec subsecs subpt ser sess stat tit bk bks fn ff mon tue tues wed thu
-    thur thurs fri deg avg dia bldg rm fl ste mwst uu al ss ibid bull proc suppl std sek jh jhd"""
+    thur thurs fri deg avg dia bldg rm fl ste mwst uu al ss ibid bull proc suppl std sek jh jhd
+    prop props lem thm def cor cit op loc var subsp cv sp spp nov etc usw osv ecc itd sv ds"""
 _COUNTED = frozenset(_BEFORE_NUMBERS.split())
 # No sentence of the language ends with these.
 _INSIDE = {
-    "english": "mr mrs ms dr prof gen gov sen rep rev hon capt col lt sgt mt messrs vs e.g i.e cf "
-    "viz approx sq dept reg sched assn atty supt cmdr cpl pvt univ dist prop figs",
+    "english": "mr mrs ms dr prof gen gov sen sens rep reps rev hon capt col lt sgt mt messrs mme "
+    "mlle vs v e.g i.e cf viz approx sq dept reg sched assn atty supt cmdr cpl pvt univ dist prop "
+    "figs adm maj brig pres fr msgr asst assoc insp det ald pfc cdr gens profs drs st ste ft al "
+    "incl excl resp",
     "german": "gem vgl bzw ggf inkl exkl zzgl evtl sog insb insbes einschl bspw bzgl ggü dr prof "
     "hr frl st z.b d.h u.a i.d.r i.s.d i.v.m o.g s.o abs nr art ziff kap abb tab bd ca mind max "
     "dipl mag ehem allg entspr lt betr fa co hrsg ebd geb gest kath ev dt engl frz lat jur rer nat "
-    "univ inst",
+    "univ inst chr n v u s o",
     "french": "m mm mme mmes mlle dr pr st ste cf p.ex c.-à-d env art al chap fig éd av apr boul",
-    "spanish": "sr sra srta sres dr dra ud uds p.ej art núm pág fig aprox ej avda ee cap",
-    "italian": "sig sigg dott dr prof ing avv p.es art cfr pag fig",
-    "portuguese": "sr sra dr dra prof eng p.ex art fig pág exmo",
-    "dutch": "dhr mevr mw dr drs prof ir ing bijv nr art fig o.a d.w.z m.b.t t.o.v blz vgl",
-    "danish": "dr hr prof nr fig ca f.eks bl.a dvs jf kap pga mht vedr inkl",
-    "norwegian": "dr hr prof nr fig ca f.eks bl.a dvs jf kap pga mht vedr inkl",
+    "spanish": "sr sra srta sres dr dra d dña ud uds p.ej art núm pág fig aprox ej avda ee cap "
+    "gral lic ing prof sto sta",
+    "italian": "sig sigg dott dr prof ing avv p.es art cfr pag fig on mons arch geom",
+    "portuguese": "sr sra dr dra prof eng p.ex art fig pág exmo av aprox",
+    "dutch": "dhr mevr mw dr drs prof ir ing bijv nr art fig o.a d.w.z m.b.t t.o.v blz vgl mr ds",
+    "danish": "dr hr prof nr fig ca f.eks bl.a dvs jf kap pga mht vedr inkl evt tlf",
+    "norwegian": "dr hr prof nr fig ca f.eks bl.a dvs jf kap pga mht vedr inkl evt tlf",
     "swedish": "dr hr prof nr fig ca t.ex bl.a dvs jfr kap p.g.a inkl s.k",
     "finnish": "esim ks vrt ns nk prof nro",
     "estonian": "nt vt dr prof hr pr lk nr",
-    "polish": "np tj tzn m.in dr prof mgr inż ul św por zob art ust pkt nr rys tzw",
-    "czech": "např tj tzn dr prof ing mgr sv č obr čl odst tzv resp",
-    "slovene": "npr tj dr prof mag sv št čl oz",
+    "polish": "np tj tzn m.in dr prof mgr inż ul św por zob art ust pkt nr rys tzw gen al im "
+    "ks płk hab",
+    "czech": "např tj tzn dr prof ing mgr sv č obr čl odst tzv resp doc gen nám",
+    "slovene": "npr tj dr prof mag sv št čl oz pribl",
     "turkish": "dr prof doç sn bkz örn md",
     "russian": "т.е т.к т.н напр им ул проф акад рис табл см",
-    "greek": "π.χ δηλ κα κος καθ αρ σελ βλ",
+    "greek": "π.χ δηλ κ κα κος καθ αρ άρθρ σελ βλ",
 }
-_NUMBERS = (
-    "german",
-    "danish",
-    "norwegian",
-    "turkish",
-)  # 2. is second, before capitals too
-_ENDING = re.compile(
-    r"(?<![\w.])(?P<word>(?:[^\W\d_]\.(?:-|[ \xa0\u202f]?))*[^\W\d_]+|\d{1,3})\.\s*\Z"
+# A sentence ends with these only where a word that often begins one follows.
+_MAY_END = {
+    "english": "inc ltd co corp cos bros jr sr esq llc plc ave blvd rd hwy pkwy intl natl govt mfg "
+    "jan feb mar apr jun jul aug sep sept oct nov dec ala ariz ark calif colo conn del fla ill ind "
+    "kan ky mass md mich minn miss mo mont neb nev okla ore pa penn tenn tex va vt wash wis wyo ga "
+    "ph.d est trans cent",
+    "german": "str mio mrd tsd usw etc",
+    "spanish": "uu cía",
+    "french": "cie éts",
+    "italian": "ecc",
+}
+# Words besides stop words that begin sentences.
+_STARTERS = {
+    "english": "according also although despite even every finally however indeed instead it's "
+    "last let many meanwhile moreover nevertheless one since still though thus today two yet"
+}
+_WITH_ORDINALS = (  # "2." is second, before capitals too
+    "german danish norwegian finnish estonian czech polish slovene turkish"
 )
-_GOES_ON = re.compile(r"[\d§(]|[IVX]+\b|[^\W\d_]\.")
-_LETTER = re.compile(r"[^\W\d_]\.")
-_NEXT_WORD = re.compile(r"[^\W\d_]+")
-_LOOK_BACK = 32  # characters
 
-_WINDOW = 65_536  # characters given to Punkt at once
-# Possible ends for Punkt: its own context expression without the words.
-_PUNKT_END = re.compile(r"[.?!](?=\s+\S|[)\";}\]*:@'({\[‘’“”«»?!])")
-# End marks of scripts that Punkt does not know, with what closes the sentence behind them.
+# A run of end marks, with what closes the sentence behind it: quotes, brackets, numbers of notes.
+_END = re.compile(
+    r"(?<![.?!…])(?P<mark>[.?!…]+)"
+    r"(?P<closing>[\"'“”‘’»›)\]}*_]*(?:\[\d{1,3}\])*(?:\s(?:''|[\"”»])(?=\s))?)\s+(?=\S)"
+)
+_OPENING = re.compile(r"[\"'“”‘«»‹„‚(\[{¿¡*_-]*")
+_ENDING = re.compile(
+    r"(?<![\w.°])(?P<word>(?:[^\W\d_]\.(?:-|[ \xa0\u202f]?)|[^\W\d_]{2,5}\.)*[^\W\d_]+"
+    r"|(?<![-–/,])\d{1,3})\Z"
+)
+# What numbers a paragraph: "3.", "2.1.", "IV.", "b."
+_ENUMERATOR = re.compile(
+    r"(?:\A|(?<=\n)|[:;?!](?=\s)|(?<=[^\W\d_]{6})(?<!str)\.(?=\s))\s*[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]{1,6}|[^\W\d_])\Z"
+)
+_ITEM = re.compile(r"\(\w{1,4}\)")
+_GOES_ON = re.compile(r"[§(]|\w*\d|[IVX]+\b|[^\W\d_]\.")
+_NEXT_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NO_LAST_WORD = re.compile("[bcdfghjklmnpqrstvwxz]{2,4}|[ivxlc]{2,6}")
+_LOOK_BACK = 32  # characters
+# A word in small letters of at most so many, before a number or a small letter, is an abbreviation,
+# unless the characters before it have no capital: text without capitals has none at starts either.
+_SHORT, _BEHIND = 3, 200
+
+# End marks of other scripts, with what closes the sentence behind them.
 _OTHER_END = re.compile(
     r"[。｡！？；।॥؟۔።፧။។៕։][。｡！？；!?.…]*[\"'”’»)\]}」』】》〉）］｝〕\ufe0e\ufe0f]*"
 )
@@ -121,8 +145,9 @@ def sentence_spans(
     to the first. Blank input gives no span. The end marks of Chinese, Japanese, Hindi, Urdu,
     Arabic, Amharic, Burmese, Khmer and Armenian are known whatever the language.
 
-    `splitter` replaces the built-in rules. It gets the string `text[start:end]` and returns spans
-    in it, in order and without overlap. Text between two spans joins the earlier one.
+    `splitter` replaces the built-in rules: "punkt" stands for NLTK's Punkt with its model of the
+    language. A function gets the string `text[start:end]` and returns spans in it, in order and
+    without overlap. Text between two spans joins the earlier one.
 
     Example:
         >>> sentence_spans("It rings. It takes pictures.")
@@ -130,15 +155,20 @@ def sentence_spans(
 
     Raises:
         InvalidParameter: `splitter` returns other spans, or `language` is not in `LANGUAGES`.
+        MissingExtra: `splitter` is "punkt", and NLTK or its model is not on this machine.
     """
     end = len(text) if end is None else end
     part = text if (start, end) == (0, len(text)) else text[start:end]
     if not part or part.isspace():
         return []
-    if splitter:
+    if callable(splitter):
         starts = _split_starts(part, splitter)
     else:
-        starts = _sentence_starts(part, check_choice("language", language, LANGUAGES))
+        check_choice("language", language, LANGUAGES)
+        if splitter == "punkt":
+            starts = punkt_starts(part, language)
+        else:
+            starts = _sentence_starts(part, language)
     bounds = [start, *(start + offset for offset in starts), end]
     return list(pairwise(bounds))
 
@@ -181,7 +211,7 @@ def safe_cuts(text: str, start: int = 0, end: int | None = None) -> list[int]:
     ]
 
 
-def _split_starts(part: str, splitter: SentenceSplitter) -> list[int]:
+def _split_starts(part: str, splitter: Callable[[str], Spans]) -> list[int]:
     """Starts of the caller's sentences after the first."""
     spans = list(splitter(part))
     last = 0
@@ -209,167 +239,93 @@ def _is_blank(part: str, left: int, right: int) -> bool:
 
 def _sentence_starts(part: str, language: str) -> list[int]:
     """Starts of sentences after the first, ascending."""
-    first = _skip_space(part, 0)
-    starts = set()
-    if _PUNKT_END.search(part):
-        starts = {
-            start
-            for start in _punkt_starts(part, language)
-            if not _is_abbreviated(part, start, language)
-        }
+    words = _words(language)
+    starts = {end.end() for end in _END.finditer(part) if _is_end(part, end, words)}
     if not part.isascii():
         starts.update(
-            _skip_space(part, match.end()) for match in _OTHER_END.finditer(part)
+            _end_of(_SPACE, part, end.end()) for end in _OTHER_END.finditer(part)
         )
-    return sorted(offset for offset in starts if first < offset < len(part))
+        starts.discard(len(part))
+    return sorted(starts)
 
 
-@lru_cache(maxsize=len(LANGUAGES))
-def _inside(language: str) -> frozenset[str]:
-    return frozenset(_INSIDE.get(language, "").split())
-
-
-def _is_abbreviated(part: str, start: int, language: str) -> bool:
-    """Whether the dot before `start` is an abbreviation's or an ordinal's."""
-    ending = _ENDING.search(part, max(start - _LOOK_BACK, 0), start)
-    if ending is None:
-        return False
-    word = "".join(ending["word"].casefold().split())
-    if word.isdigit():
-        following = _NEXT_WORD.match(part, start)
-        return (following is not None and language in _NUMBERS) and following[
-            0
-        ].casefold() not in stop_words(language)
-    goes_on, is_small = _GOES_ON.match(part, start), part[start].islower()
-    for name in (word, word.rpartition(".")[2]):  # of "s. Abb." the last one too
-        if len(name) > 1 and name in _inside(language):
-            return True
-        if len(name) > 1 and (name in _COUNTED or _is_street(name, language)):
-            return goes_on is not None or is_small
-    if word in _inside(language):
-        return True
-    is_letters = not word.replace("-", "")[1::2].strip(".")  # z. | B.
-    before_letter = _LETTER.match(part, start) is not None
-    return is_letters and (before_letter or (is_small and len(word) > 1))
-
-
-def _is_street(word: str, language: str) -> bool:
-    return language == "german" and word.endswith("str")
-
-
-def _skip_space(part: str, offset: int) -> int:
-    match = _SPACE.match(part, offset)
+def _end_of(pattern: re.Pattern[str], part: str, offset: int) -> int:
+    match = pattern.match(part, offset)
     return match.end() if match else offset
 
 
-def _punkt_starts(part: str, language: str) -> Iterator[int]:
-    """Return the starts of sentences by Punkt.
+class _Words(NamedTuple):
+    """The words of a language that decide at a dot."""
 
-    Long texts are read in windows of whole words, which keeps memory and the time of one call
-    small. A window's last sentence is read again at the start of the next window. Of a sentence
-    longer than a window, the last word is read again. That is all that Punkt looks back on, so
-    windows change its answer only inside words longer than a window.
-    """
-    tokenizer = _punkt(language)
-    position = 0
-    while True:
-        stop = min(position + _WINDOW, len(part))
-        if stop < len(part):
-            stop = _last_word(part, position, stop) or stop
-        spans = list(tokenizer.span_tokenize(part[position:stop]))
-        yield from (position + left for left, _ in spans[1:])
-        if stop == len(part):
-            return
-        if len(spans) > 1:
-            position += spans[-1][0]
-        else:
-            position = _last_word(part, position, stop) or stop
+    inside: frozenset[str]
+    may_end: frozenset[str]
+    starters: frozenset[str]  # empty if the language has no list of stop words
+    has_ordinals: bool
 
-
-def _last_word(part: str, left: int, right: int) -> int:
-    """Return the start of the last word in `part[left:right]`; 0 unless another word or white space
-    precedes it."""
-    word = part[left:right].split()[-1:]
-    offset = part.rindex(word[0], left, right) if word else left
-    return offset if offset > left else 0
+    def begin(self, part: str, start: int) -> bool:
+        """Return True if the word at `start` is one that often begins a sentence."""
+        match = _NEXT_WORD.match(part, start)
+        if match is None or not match[0][0].isupper():
+            return False
+        return not self.starters or match[0].casefold() in self.starters
 
 
 @lru_cache(maxsize=len(LANGUAGES))
-def _punkt(language: str) -> Any:
-    """A Punkt tokenizer that only reads its tables. So threads can share it."""
-    from nltk.tokenize import punkt
-
-    class _ReadOnlyCounts(dict[str, int]):
-        def __missing__(self, key: str) -> int:
-            return 0
-
-    # The standard expressions without NLTK's time limit, which would fail long texts on slow
-    # machines, and takes longer than most matches.
-    standard = punkt.PunktLanguageVars()
-
-    class _LanguageVars(punkt.PunktLanguageVars):  # type: ignore[misc]
-        _end = re.compile(standard.period_context_re().pattern, re.VERBOSE)
-        _word = re.compile(standard._word_tokenizer_re().pattern, re.VERBOSE)
-        re_boundary_realignment = re.compile(
-            standard.re_boundary_realignment.pattern, re.MULTILINE
-        )
-
-        def period_context_re(self) -> re.Pattern[str]:
-            return self._end
-
-        def _word_tokenizer_re(self) -> re.Pattern[str]:
-            return self._word
-
-    class _Token(punkt.PunktToken):  # type: ignore[misc]
-        __slots__ = ()
-        _RE_ELLIPSIS = re.compile(punkt.PunktToken._RE_ELLIPSIS.pattern)
-        _RE_NUMERIC = re.compile(punkt.PunktToken._RE_NUMERIC.pattern)
-        _RE_INITIAL = re.compile(punkt.PunktToken._RE_INITIAL.pattern)
-        _RE_ALPHA = re.compile(punkt.PunktToken._RE_ALPHA.pattern)
-
-    _, folder = _punkt_folder(language)
-    params = punkt.PunktParameters()
-    if folder is None:
-        params.abbrev_types = set((_COMMON + " " + _SCHOLARLY).split())
-    elif folder.is_dir():
-        params.abbrev_types = set(_entries(folder / "abbrev_types.txt"))
-        params.sent_starters = set(_entries(folder / "sent_starters.txt"))
-        params.collocations = {
-            tuple(line.split("\t")) for line in _entries(folder / "collocations.tab")
-        }
-        rows = (line.rsplit("\t", 1) for line in _entries(folder / "ortho_context.tab"))
-        params.ortho_context = {word: int(flags) for word, flags in rows}
-    else:
-        params = punkt.PunktTokenizer(language)._params
-    if language == "english":
-        params.abbrev_types.update(_SCHOLARLY.split())
-    params.ortho_context = _ReadOnlyCounts(params.ortho_context)
-    return punkt.PunktSentenceTokenizer(
-        params, lang_vars=_LanguageVars(), token_cls=_Token
+def _words(language: str) -> _Words:
+    inside, may_end, starters = (
+        frozenset(table.get(language, "").split())
+        for table in (_INSIDE, _MAY_END, _STARTERS)
+    )
+    return _Words(
+        inside,
+        may_end,
+        starters | stop_words(language),
+        language in _WITH_ORDINALS.split(),
     )
 
 
-def _entries(path: Path) -> list[str]:
-    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+def _is_end(part: str, end: re.Match[str], words: _Words) -> bool:
+    """Return True if a sentence ends at these end marks."""
+    start = _end_of(_OPENING, part, end.end())
+    is_small = part[start : start + 1].islower() and not _ITEM.match(part, end.end())
+    if (is_small and end["closing"]) or part.startswith((")", "]"), start):
+        return False
+    if end["mark"] != ".":
+        is_leader = "...." in end["mark"] and part[start : start + 1].isdigit()
+        return not (is_small or is_leader) or "?" in end["mark"] or "!" in end["mark"]
+    dot = end.start()
+    look_back = max(dot - _LOOK_BACK, 0)
+    if _ENUMERATOR.search(part, look_back, dot):
+        return False
+    ending = _ENDING.search(part, look_back, dot)
+    if ending is None:
+        return True
+    begins = words.begin(part, start)
+    if ending["word"].isdigit():
+        return not words.has_ordinals or (begins and "]" not in end["closing"])
+    goes_on = is_small or _GOES_ON.match(part, start) is not None
+    if ")" in end["closing"]:  # "(Smith et al.) The": the sentence around it goes on
+        begins, goes_on = False, True
+    if len(ending["word"]) <= _SHORT and ending["word"].islower():
+        behind = part[max(dot - _BEHIND, 0) : dot]
+        if part[start : start + 1].isdigit() or (is_small and not behind.islower()):
+            return False
+    return _ends_after(ending["word"], words, begins, goes_on, is_small)
 
 
-@lru_cache(maxsize=len(LANGUAGES))
-def _punkt_folder(language: str) -> tuple[str, Path | None]:
-    """Return the source of the parameters and their folder, or the zip file that NLTK itself must
-    open."""
-    import nltk.data
-
-    for root in map(Path, nltk.data.path):
-        folder = root / "tokenizers" / "punkt_tab" / language
-        if folder.is_dir():
-            return "nltk_data", folder
-        archive = root / "tokenizers" / "punkt_tab.zip"
-        if archive.is_file():
-            return "nltk_data", archive
-    spec = find_spec("llama_index")
-    inside = Path("core", "_static", "nltk_cache", "tokenizers", "punkt_tab", language)
-    for location in (spec.submodule_search_locations or ()) if spec else ():
-        folder = location / inside
-        if folder.is_dir():
-            return "llama-index-core", folder
-    return "built-in", None
+def _ends_after(
+    ending: str, words: _Words, begins: bool, goes_on: bool, is_small: bool
+) -> bool:
+    word = "".join(ending.casefold().split())
+    last = word.rpartition(".")[2]  # of "s. Abb." the last one counts too
+    if word in words.inside or (len(last) > 1 and last in words.inside):
+        return False
+    if len(last) > 1 and (last in _COUNTED or last.endswith("str")):
+        return not goes_on
+    if not word.replace("-", "")[1::2].strip("."):  # letters: z. | B.
+        if len(word) == 1 and ending.islower():
+            return not goes_on
+        return begins and not goes_on and bool(words.starters)
+    if word in words.may_end:
+        return begins
+    return not (is_small and ("." in word or _NO_LAST_WORD.fullmatch(word)))

@@ -1,9 +1,7 @@
-"""Sentence spans: tiling, the worked table, languages, NLTK as the oracle, speed; word starts and
-safe cuts."""
+"""Sentence spans: tiling, the worked tables, languages, Punkt; word starts and safe cuts."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
@@ -12,9 +10,9 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.errors import InvalidParameter
-from structrag.text import sentences
-from structrag.text.sentences import LANGUAGES, safe_cuts, sentence_spans, word_starts
+from structrag.errors import InvalidParameter, MissingExtra
+from structrag.text import punkt
+from structrag.text.sentences import safe_cuts, sentence_spans, word_starts
 
 ALPHABET = (
     " \t\n\r\u00a0.?!…。！？؟।\"')”(abcA手हि\u0301\u200d\U0001f469\U0001f1e9\ud800-3,;"
@@ -26,7 +24,6 @@ def pieces(text: str, **options: object) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text, **options)]  # type: ignore[arg-type]
 
 
-@settings(deadline=None)  # the first call imports NLTK
 @given(TEXTS, st.sampled_from(["english", "german", "greek"]))
 def test_spans_tile(text: str, language: str) -> None:
     found = pieces(text, language=language)
@@ -64,50 +61,33 @@ def test_worked_sentences(text: str, expected: list[str]) -> None:
     assert pieces(text) == expected
 
 
-def test_parameters_equal_those_of_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
-    import nltk.data
-    from nltk.tokenize.punkt import PunktTokenizer
-
-    _, folder = sentences._punkt_folder("english")
-    assert folder is not None
-    monkeypatch.setattr(nltk.data, "path", [str(folder.parents[2])])
-    try:
-        theirs = PunktTokenizer("english")._params
-    # New releases read no files that an installer has linked.
-    except PermissionError as error:
-        pytest.skip(f"NLTK does not read its own files here: {str(error)[:99]}")
-    ours = sentences._punkt("english")._params
-    assert ours.abbrev_types - theirs.abbrev_types == set(sentences._SCHOLARLY.split())
-    assert theirs.abbrev_types <= ours.abbrev_types
-    for name in ("sent_starters", "collocations", "ortho_context"):
-        assert getattr(ours, name) == getattr(theirs, name)
+PUNKT = """He went to the U.S. Senate. "It is Mr. J. Smith!" (So.) And... then it e.g. ended?
+Gov. of Calif. spoke at 5 p.m. Then "Why?" he asked. On Jan. 5 it rained, i.e. all day."""
 
 
-def test_without_a_model_abbreviations_still_work(
+def test_punkt_by_name_cuts_as_nltk_does() -> None:
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+    text = (
+        PUNKT * 30 + "word " * 14_000 + "End. Yes."
+    )  # longer than what NLTK gets at once
+    tokenizer = punkt._tokenizer("english")
+    assert isinstance(tokenizer, PunktSentenceTokenizer)
+    starts = [start for start, _ in tokenizer.span_tokenize(text)]
+    assert [start for start, _ in sentence_spans(text, splitter="punkt")] == starts
+
+
+def test_punkt_without_nltk_or_its_model_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sentences, "_punkt_folder", lambda language: ("built-in", None))
-    sentences._punkt.cache_clear()
-    try:
-        assert pieces("Dr. Smith left. See Fig. 3 there.") == [
-            "Dr. Smith left. ",
-            "See Fig. 3 there.",
-        ]
-    finally:
-        sentences._punkt.cache_clear()
-
-
-def test_windows_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (
-        'He went to the U.S. Senate. "It is Mr. J. Smith!" (So.) And... then it e.g. ended? '
-        * 30
-        + "word " * 900
-        + "End. Yes."
-    )
-    whole = sentence_spans(text)
-    for window in (97, 250, 1000):
-        monkeypatch.setattr(sentences, "_WINDOW", window)
-        assert sentence_spans(text) == whole
+    punkt._tokenizer.cache_clear()
+    monkeypatch.setattr("nltk.data.path", [])
+    monkeypatch.setattr(punkt, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"model of german.*punkt_tab"):
+        sentence_spans("Ein Satz.", language="german", splitter="punkt")
+    monkeypatch.setitem(sys.modules, "nltk.tokenize.punkt", None)
+    with pytest.raises(MissingExtra, match=r"structrag\[paper\]"):
+        sentence_spans("One.", splitter="punkt")
 
 
 @examples
@@ -116,19 +96,13 @@ def test_bad_spans_are_refused(spans: object) -> None:
         sentence_spans("one two", splitter=lambda part: spans)  # type: ignore[arg-type, return-value]
 
 
-@pytest.mark.slow
-def test_nltk_is_imported_only_when_needed_and_left_alone() -> None:
-    script = (
-        "import sys\nfrom structrag.text.sentences import sentence_spans\n"
-        "sentence_spans('no inner end mark.'); assert 'nltk' not in sys.modules\n"
-        "import nltk.data; before = list(nltk.data.path)\n"
-        "assert len(sentence_spans('One. Two.')) == 2; assert nltk.data.path == before\n"
-        "assert 'llama_index.core' not in sys.modules"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+def test_a_change_moves_only_the_sentences_around_it() -> None:
+    text = "It rains in Apr. here. Dr. Roe left at 5 p.m. The end. " * 20
+    place = text.index("Dr. Roe", 500)
+    longer = text[:place] + "New one. " + text[place:]
+    before = {text[start:end] for start, end in sentence_spans(text)}
+    after = [longer[start:end] for start, end in sentence_spans(longer)]
+    assert [sentence for sentence in after if sentence not in before] == ["New one. "]
 
 
 @settings(deadline=None)
@@ -159,17 +133,3 @@ def test_spans_before_behind_or_over_each_other_are_refused(
 def test_empty_spans_are_no_sentences() -> None:
     spans = [(0, 0), (0, 2), (2, 2), (2, 4), (4, 4)]
     assert pieces("a b.", splitter=lambda part: spans) == ["a ", "b."]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_a_trained_model(language: str) -> None:
-    assert sentences._punkt_folder(language)[0] in {"llama-index-core", "nltk_data"}
-    assert (
-        len(
-            pieces(
-                "Alpha beta gamma delta! Epsilon zeta eta theta? Iota",
-                language=language,
-            )
-        )
-        == 3
-    )

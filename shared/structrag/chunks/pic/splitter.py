@@ -177,6 +177,7 @@ class PICSplitter(BoundarySplitter):
             "context": context,
             "counter": counter,
             "plain_headings": False,
+            "sentence_splitter": "punkt",
             "hysteresis": 0.0,
             "prompt": PAPER_PROMPT,
             "summary_window": None,
@@ -190,7 +191,7 @@ class PICSplitter(BoundarySplitter):
         check_choice("pseudo_instruction", self.pseudo_instruction, ("mean", "summary"))
         check_choice("scope", self.scope, ("auto", "document", "section"))
         check_choice("bounds", self.bounds, ("merge", "none"))
-        if self.sentence_splitter is None:
+        if not callable(self.sentence_splitter):
             check_choice("language", self.language, LANGUAGES)
         check_at_least("hysteresis", self.hysteresis, 0)
         if self.summary_window is not None:
