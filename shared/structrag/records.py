@@ -5,10 +5,12 @@ Hit All are frozen. Every span is a half-open range of **characters** `[start, e
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
+
+import xxhash
 
 BlockKind = Literal[
     "paragraph", "list", "table", "code", "image", "math", "quote", "html", "other"
@@ -164,6 +166,23 @@ class Section:
         return f"{self.doc_id}#{self.ordinal}"
 
 
+def chunk_id(doc_id: str, path: Sequence[str], text: str, number: int = 1) -> str:
+    """The id of a chunk: its document, and a digest of its heading path and its text.
+
+    An edit elsewhere in the document leaves it as it is. White space around the text does not
+    count. `number` is that of the chunk among the equal ones of its document, from 1.
+
+    Example:
+        >>> chunk_id("guide", ["Pumps"], "Pumps move water.")
+        'guide:7e2d2d0c8d2d5a4c'
+        >>> chunk_id("guide", ["Pumps"], "Pumps move water.", 2)
+        'guide:7e2d2d0c8d2d5a4c.2'
+    """
+    content = "\0".join([*path, text.strip()]).encode("utf-8", "surrogatepass")
+    digest = xxhash.xxh3_64_hexdigest(content)
+    return f"{doc_id}:{digest}.{number}" if number > 1 else f"{doc_id}:{digest}"
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A span of one document: `document.text[start:end] == text` always holds.
@@ -181,7 +200,7 @@ class Chunk:
     is moved to the nearer end.
     """
 
-    id: str  # "{doc_id}:{start}-{end}"
+    id: str  # of `chunk_id`
     doc_id: str
     section_id: str
     start: int

@@ -1,13 +1,14 @@
-"""Chunks from spans of a document, with heading path, token counts and an id by place."""
+"""Chunks from spans of a document, with heading path, token counts and an id by content."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.reading.markup.code import SUFFIXES
-from structrag.records import Block, Chunk, Document, Section
+from structrag.records import Block, Chunk, Document, Section, chunk_id
 from structrag.text.cutting import Cutter, Piece
 from structrag.text.heading_path import (
     SEPARATOR,
@@ -44,6 +45,10 @@ class ChunkMaker:
     limit: int | None
     with_context: bool
     most: int | None = MOST
+    # How many chunks so far have an id, apart from the number among equal ones.
+    _equal: Counter[str] = field(
+        default_factory=Counter, init=False, repr=False, compare=False
+    )
     # The heading paths so far: the pieces of a long section all have the same.
     _contexts: dict[tuple[tuple[str, ...], bool], Context] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -135,8 +140,12 @@ class ChunkMaker:
             notes["context_shortened"] = True
         if self.limit is not None and index_tokens > self.limit:
             notes["oversize"] = True
+        name = chunk_id(self.document.id, section.path, text)
+        self._equal[name] += 1
+        if (number := self._equal[name]) > 1:
+            name = chunk_id(self.document.id, section.path, text, number)
         return Chunk(
-            id=f"{self.document.id}:{piece.start}-{piece.end}",
+            id=name,
             doc_id=self.document.id,
             section_id=section.id,
             start=piece.start,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from structrag.errors import check_at_least
-from structrag.records import Chunk, Hit
+from structrag.records import Chunk, Hit, chunk_id
 from structrag.text.sentences import LANGUAGES, sentence_spans
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -93,7 +93,7 @@ def _cut(
         text = chunk.text[:end]
         return replace(
             chunk,
-            id=f"{chunk.doc_id}:{chunk.start}-{chunk.start + end}",
+            id=chunk_id(chunk.doc_id, chunk.path, text),
             end=chunk.start + end,
             text=text,
             n_tokens=counter(text),

@@ -6,21 +6,21 @@ A piece is the text that an encoder reads at once, and a row of the store.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import IndexDamaged
 from structrag.model_calls.requests import TokenVectors
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
-from structrag.records import Document
-from structrag.retrieval.evidence.atoms import find_atoms
+from structrag.retrieval.evidence.atoms import PIECE, find_atoms
 from structrag.retrieval.evidence.quantised import (
     Quantiser,
     byte_rows,
@@ -42,8 +42,8 @@ from structrag.text.arrays import (
     running_totals,
 )
 from structrag.text.terms import Keys, StemCounts, count_stems
+from structrag.text.tokens import TokenCounter, count_tokens
 
-PIECE = 200  # estimated tokens that the encoder is given at once
 FORMAT = 1  # of packed atoms
 BLOBS = ("light", "codes")  # of a row
 
@@ -183,14 +183,46 @@ def _windows(tokens: Int32Array) -> list[Windows]:
     return [windows(middles, width) for width in SUM_WIDTHS]
 
 
-def find_encoder_spans(document: Document, read_options: ReadOptions) -> EncoderSpans:
-    """The spans for the encoder: tiles of at most 200 tokens."""
-    splitter = FixedSplitter(
-        PIECE,
-        language=read_options.language,
-        sentence_splitter=read_options.sentence_splitter,
-    )
-    return [(chunk.start, chunk.end) for chunk in splitter.split(document)]
+def find_encoder_spans(
+    text: str, atoms: AtomArrays, counter: TokenCounter
+) -> list[tuple[int, int]]:
+    """The pieces of a document, as the spans that an encoder is given.
+
+    A piece is a run of whole atoms. It has at most 200 tokens, and at least 100 unless what follows
+    does not fit or is not searched. In between it ends where a section does, else where a block
+    does, else where a digest says. So borders depend on the text around them alone, and an edit
+    moves one or two of them.
+    """
+    spans = list(zip(atoms.starts.tolist(), atoms.ends.tolist(), strict=True))
+    tokens = atoms.tokens
+    if counter is not count_tokens:
+        tokens = [count_tokens(text[start:end]) for start, end in spans]
+    totals = running_totals(tokens).tolist()
+    sections, blocks = atoms.sections.tolist(), atoms.blocks.tolist()
+
+    def strength(i: int) -> tuple[bool, bool, int]:
+        content = text[slice(*spans[i])].encode("utf-8", "surrogatepass")
+        return (
+            sections[i] != sections[i - 1],
+            blocks[i] != blocks[i - 1],
+            crc32(content),
+        )
+
+    def is_apart(i: int) -> bool:
+        return bool(text[spans[i - 1][1] : spans[i][0]].strip())
+
+    pieces = []
+    first = 0
+    while first < len(spans):
+        least, most = totals[first] + PIECE * 2 // 3, totals[first] + PIECE
+        stop = max(first + 1, bisect_right(totals, most) - 1)
+        low = bisect_left(totals, least, first + 1)
+        if stop < len(spans) and low < stop:
+            stop = max(range(low, stop + 1), key=strength)
+        stop = next(filter(is_apart, range(first + 1, stop)), stop)
+        pieces.append(atoms.span(first, stop))
+        first = stop
+    return pieces
 
 
 # -- vectors

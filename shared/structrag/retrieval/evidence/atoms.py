@@ -19,12 +19,13 @@ from structrag.reading.settings import ReadOptions
 from structrag.records import Block
 from structrag.text.arrays import Int32Array
 from structrag.text.sentences import safe_cuts, sentence_spans
+from structrag.text.tokens import count_tokens
 
 Span = tuple[int, int]
 
 COLUMNS = ("starts", "ends", "tokens", "blocks", "sections", "block_tokens")
-LONGEST, NEAR = 650, 500  # characters: longer atoms are cut near so many
-_REACH = LONGEST - NEAR  # how far from there a cut is looked for
+PIECE = 200  # estimated tokens that an encoder is given at once; no atom has more
+LONGEST = 650  # characters: longer atoms are cut near ten thirteenths of them
 _BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
 # Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
 _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
@@ -39,7 +40,7 @@ def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Ar
 
     A heading is one atom. Prose is cut at sentences, items of lists first; tables, code, formulas
     and markup at their rows or lines, of which short ones join the next. Units above 650 characters
-    are cut near 500.
+    are cut near 500, those above 200 tokens below that.
     """
     text, counter = outline.document.text, read_options.counter
     excluded = excluded_sections(outline, read_options.exclude_titles)
@@ -116,17 +117,27 @@ def _joined(
 
 
 def _short_enough(text: str, start: int, end: int) -> Iterator[Span]:
-    """The span in parts of at most 650 characters."""
-    while end - start > LONGEST:
-        middle = _cut_near(text, start)
+    """The span in parts of at most 650 characters and 200 tokens."""
+    while (longest := _longest(text, start, end)) < end - start:
+        middle = _cut_near(text, start, longest)
         yield start, middle
         start = middle
     yield start, end
 
 
-def _cut_near(text: str, start: int) -> int:
-    """The cut of a long span: the best mark nearest 500 characters."""
-    low, high, near = start + NEAR - _REACH, start + LONGEST, start + NEAR
+def _longest(text: str, start: int, end: int) -> int:
+    """How many characters at the start of a span may be one atom."""
+    longest = min(end - start, LONGEST)
+    if longest > PIECE:  # a token has at least one character
+        while (tokens := count_tokens(text[start : start + longest])) > PIECE:
+            longest = max(PIECE, int(longest * PIECE / tokens) - 1)
+    return longest
+
+
+def _cut_near(text: str, start: int, longest: int) -> int:
+    """The cut of a long span: the best mark near ten thirteenths of `longest` characters."""
+    near = start + longest * 10 // 13
+    low, high = start + longest * 7 // 13, start + longest
     for pattern in _BEST_CUTS:
         ends = [match.end() for match in pattern.finditer(text, low, high)]
         if ends:

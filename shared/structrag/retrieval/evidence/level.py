@@ -254,6 +254,7 @@ class _Outlined:
 
     outline: Outline
     required: Sequence[RequiredContext]
+    atoms: AtomArrays  # without vectors
     encoder_spans: EncoderSpans
 
     @property
@@ -288,10 +289,11 @@ class EvidenceAdding(AddBatch):
 
     def size(self, document: Document) -> int:
         outline = self.read_options.outline(document)
-        encoder_spans = find_encoder_spans(document, self.read_options)
+        atoms = read_atoms(outline, self.read_options)
+        spans = find_encoder_spans(document.text, atoms, self.read_options.counter)
         required = find_required_context(outline, self.read_options)
-        self._read[document.id] = _Outlined(outline, required, encoder_spans)
-        return len(encoder_spans)
+        self._read[document.id] = _Outlined(outline, required, atoms, spans)
+        return len(spans)
 
     def rows(self, entry: Entry) -> int:
         """Count the sentences, rows and headings of an entry."""
@@ -323,7 +325,7 @@ class EvidenceAdding(AddBatch):
         self, group: Sequence[_Outlined]
     ) -> Flow[tuple[list[AtomArrays], list[Any] | None]]:
         """The by_document of documents, their texts embedded together, and the encoder's tokens."""
-        by_document = [read_atoms(one.outline, self.read_options) for one in group]
+        by_document = [one.atoms for one in group]
         requests: list[Request] = []
         if self.token_encoder is not None:
             texts_read = tuple(text for one in group for text in one.piece_texts)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from structrag.reading.settings import ReadOptions
-from structrag.records import Block, Chunk, Hit
+from structrag.records import Block, Chunk, Hit, chunk_id
 from structrag.retrieval.evidence.atoms import leads
 from structrag.retrieval.evidence.passage_packing import Passage
 from structrag.retrieval.evidence.pieces import StoredDocument
@@ -174,7 +174,7 @@ class PassageReader:
         has_body = body_start < end  # which is behind the last letter
         shown = path[:-1] if starts_with_heading else path
         return Chunk(
-            id=f"{document.id}:{start}-{end}",
+            id=chunk_id(document.id, path, text),
             doc_id=document.id,
             section_id=f"{document.id}#{self.pool.atoms.sections[unit]}",
             start=start,

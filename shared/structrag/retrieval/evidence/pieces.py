@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from structrag.index.entries import Entry, StoredRow, Vectors
 from structrag.reading.outline import Outline
-from structrag.records import Chunk, Document, SourceMap
+from structrag.records import Chunk, Document, SourceMap, chunk_id
 from structrag.retrieval.evidence.atom_arrays import (
     BLOBS,
     AtomArrays,
@@ -61,10 +62,13 @@ def entry_of(
     `token_ids` are those of each span of the encoder; None: it gives no tokens.
     """
     pieces = dict(cut_pieces(atoms, encoder_spans))
-    chunks = [
-        _chunk(outline, required, piece, (number, len(pieces)))
-        for number, piece in enumerate(pieces.values())
-    ]
+    equal: Counter[str] = Counter()
+    chunks = []
+    for number, piece in enumerate(pieces.values()):
+        chunk = _chunk(outline, required, piece, (number, len(pieces)))
+        equal[chunk.id] += 1
+        name = chunk_id(chunk.doc_id, chunk.path, chunk.text, equal[chunk.id])
+        chunks.append(replace(chunk, id=name))
     views: dict[str, Any] = {}
     if token_ids is not None:
         texts = (" ".join(map(str, np.unique(token_ids[span]))) for span in pieces)
@@ -157,7 +161,7 @@ def _chunk(
     if document.layout is not None:
         extras["source"] = _runs(document.layout.source_map, start, end)
     return Chunk(
-        id=f"{document.id}:{start}-{end}",
+        id=chunk_id(document.id, sections[0].path, document.text[start:end]),
         doc_id=document.id,
         section_id=f"{document.id}#{ordinals[0]}",
         start=start,
