@@ -194,7 +194,7 @@ def find_encoder_spans(
     moves one or two of them.
     """
     spans = list(zip(atoms.starts.tolist(), atoms.ends.tolist(), strict=True))
-    tokens = atoms.tokens
+    tokens = atoms.tokens.tolist()
     if counter is not count_tokens:
         tokens = [count_tokens(text[start:end]) for start, end in spans]
     totals = running_totals(tokens).tolist()
@@ -231,41 +231,50 @@ def find_encoder_spans(
 def with_tokens(
     atoms: AtomArrays,
     encoder_spans: EncoderSpans,
-    tokens: Sequence[TokenVectors],
+    read: Sequence[TokenVectors | AtomArrays],
     quantiser: Quantiser,
-    counted: Sequence[BoolArray] | None = None,
+    counted: Sequence[BoolArray],
 ) -> AtomArrays:
-    """The atoms with the token vectors of its pieces, and their sums.
+    """The atoms with the token vectors of their pieces, and the sums of these.
 
-    `counted` says of each piece's tokens which are kept to be matched; None: all. The sums, by
-    atom, are always those of all.
+    Of each piece `read` has the token vectors, or the same piece as a store has it. `counted` says
+    of the tokens of each of the former which are kept to be matched. The sums, by atom, are always
+    those of all.
     """
-    offsets = np.concatenate(
-        [
-            of.spans[:, 0] + start
-            for (start, _), of in zip(encoder_spans, tokens, strict=True)
-        ]
+    fresh = [of for of in read if isinstance(of, TokenVectors)]
+    matched = [of.vectors[kept] for of, kept in zip(fresh, counted, strict=True)]
+    width = len(quantiser.axes)
+    quantised = quantise(
+        np.concatenate([np.zeros((0, width), np.float32), *matched]), quantiser
     )
-    vectors = np.concatenate([of.vectors for of in tokens])
-    places = np.searchsorted(atoms.starts, offsets, "right") - 1
-    # tokens of excluded sections and front matter belong to no atom
-    inside = places >= 0
-    inside[inside] &= offsets[inside] < atoms.ends[places[inside]]
-    matched = np.ones(len(inside), bool) if counted is None else np.concatenate(counted)
-    matched = matched[inside]
-    places, vectors = places[inside], vectors[inside]
-    rows = quantise(vectors[matched], quantiser)
-    firsts = np.searchsorted(places, np.arange(len(atoms) + 1))
-    filled = np.flatnonzero(np.diff(firsts))
-    sums = np.zeros((len(atoms), vectors.shape[1]))
-    if len(filled):
-        sums[filled] = np.add.reduceat(vectors, firsts[filled], axis=0)
-    sizes = np.bincount(places[matched], minlength=len(atoms))
+    bounds = running_totals([*map(len, matched)])
+    firsts = np.searchsorted(atoms.starts, [start for start, _ in encoder_spans])
+    sums = np.zeros((len(atoms), width))
+    sizes = np.zeros(len(atoms), dtype=np.int32)
+    rows, scales = [], []
+    number = 0
+    for first, (start, _), of in zip(firsts.tolist(), encoder_spans, read, strict=True):
+        if isinstance(of, AtomArrays):
+            of_piece = slice(first, first + len(of))
+            sums[of_piece], sizes[of_piece] = vectors_of(of), of.token_sizes
+            rows.append(of.token_rows)
+            scales.append(of.token_scales)
+            continue
+        places = np.searchsorted(atoms.starts, of.spans[:, 0] + start, "right") - 1
+        changes = np.flatnonzero(np.diff(places, prepend=-1))
+        if len(changes):
+            sums[places[changes]] = np.add.reduceat(of.vectors, changes, axis=0)
+        of_atoms = np.bincount(places[counted[number]] - first)
+        sizes[first : first + len(of_atoms)] = of_atoms
+        of_tokens = slice(bounds[number], bounds[number + 1])
+        rows.append(quantised.rows[of_tokens])
+        scales.append(quantised.scales[of_tokens])
+        number += 1
     return replace(
         with_sums(atoms, sums),
-        token_rows=rows.rows,
-        token_scales=rows.scales,
-        token_sizes=sizes.astype(np.int32),
+        token_rows=np.concatenate(rows),
+        token_scales=np.concatenate(scales),
+        token_sizes=sizes,
     )
 
 
@@ -285,22 +294,28 @@ def with_vectors_of_all(
 
 
 def with_sums(atoms: AtomArrays, sums: NDArray[Any]) -> AtomArrays:
-    """The atoms with these sums of vectors by atom, shape (atoms, d)."""
-    columns = [
-        np.linalg.norm(window_sums(sums, of), axis=1) for of in _windows(atoms.tokens)
-    ]
-    lengths = np.stack(columns, axis=1).astype(np.float32)
-    return replace(atoms, sums=byte_rows(sums), lengths=lengths)
+    """The atoms with these sums of vectors by atom, shape (atoms, d). The lengths over wider
+    windows are of the sums as they are kept, so that pieces out of a store give the same ones."""
+    _, *wider = _windows(atoms.tokens)
+    directions, own = byte_rows(sums), np.linalg.norm(sums, axis=1)
+    kept = _scaled(directions, own)
+    lengths = [np.linalg.norm(window_sums(kept, of), axis=1) for of in wider]
+    columns = np.stack([own, *lengths], axis=1).astype(np.float32)
+    return replace(atoms, sums=directions, lengths=columns)
 
 
 def vectors_of(atoms: AtomArrays) -> Array:
     """The sums of vectors by atom, shape (atoms, d)."""
-    sums = atoms.sums.astype(np.float32)
-    norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    return _scaled(atoms.sums, atoms.lengths[:, 0])
+
+
+def _scaled(directions: NDArray[np.int8], lengths: NDArray[Any]) -> Array:
+    rows = directions.astype(np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     scales = np.divide(
-        atoms.lengths[:, 0], norms, out=np.zeros_like(norms), where=norms > 0
+        lengths, norms, out=np.zeros_like(norms), where=norms > 0, casting="same_kind"
     )
-    vectors: Array = sums * scales[:, None]
+    vectors: Array = rows * scales[:, None]
     return vectors
 
 

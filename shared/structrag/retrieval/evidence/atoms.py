@@ -128,9 +128,9 @@ def _short_enough(text: str, start: int, end: int) -> Iterator[Span]:
 def _longest(text: str, start: int, end: int) -> int:
     """How many characters at the start of a span may be one atom."""
     longest = min(end - start, LONGEST)
-    if longest > PIECE:  # a token has at least one character
+    if longest > PIECE:  # most tokens have more than one character
         while (tokens := count_tokens(text[start : start + longest])) > PIECE:
-            longest = max(PIECE, int(longest * PIECE / tokens) - 1)
+            longest = max(1, int(longest * PIECE / tokens) - 1)
     return longest
 
 

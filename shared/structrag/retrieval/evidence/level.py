@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from structrag.index.entries import Entry, StoredRow
 from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
+from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import (
     Embed,
     Embedder,
     EmbedTokens,
     Flow,
-    Request,
     TokenEncoder,
     TokenVectors,
 )
@@ -44,6 +44,7 @@ from structrag.retrieval.evidence.atom_arrays import (
     with_vectors_of_all,
 )
 from structrag.retrieval.evidence.pieces import (
+    TOKENS,
     VIEW,
     documents_of,
     entry_of,
@@ -55,7 +56,7 @@ from structrag.retrieval.evidence.required_context import (
     RequiredContext,
     find_required_context,
 )
-from structrag.text.arrays import BoolArray, running_totals
+from structrag.text.arrays import Array, running_totals
 
 KIND = "evidence"
 AXES, BITS, MEAN = "token_axes", "token_bits", "token_mean"  # of the quantiser
@@ -265,6 +266,48 @@ class _Outlined:
     def piece_texts(self) -> list[str]:
         return [self.text[start:end] for start, end in self.encoder_spans]
 
+    def kept(self, stored: Mapping[str, _StoredPiece]) -> list[_StoredPiece | None]:
+        """Of each piece the stored one that has the same text, cut into the same atoms."""
+        starts = [start for start, _ in self.encoder_spans]
+        firsts = np.searchsorted(self.atoms.starts, starts).tolist()
+        pieces = [stored.get(text) for text in self.piece_texts]
+        bounds = pairwise([*firsts, len(self.atoms)])
+        return [
+            piece if piece is not None and piece.is_cut_as(self.atoms, *of) else None
+            for piece, of in zip(pieces, bounds, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredPiece:
+    """A piece as the store has it: its atoms, and the encoder's tokens as words."""
+
+    atoms: AtomArrays
+    tokens: str
+
+    @classmethod
+    def of(cls, stored: StoredRow) -> _StoredPiece:
+        atoms, _ = unpack([stored.blobs])
+        return cls(atoms, stored.row.texts.get(TOKENS) or "")
+
+    def is_cut_as(self, atoms: AtomArrays, first: int, stop: int) -> bool:
+        return all(
+            np.array_equal(own - self.atoms.starts[0], other[first:stop] - start)
+            for own, other in (
+                (self.atoms.starts, atoms.starts),
+                (self.atoms.ends, atoms.ends),
+            )
+            for start in [atoms.starts[first]]
+        )
+
+    def vectors(self, text: str) -> Iterator[tuple[str, Array]]:
+        """The texts of its atoms with their vectors."""
+        start = int(self.atoms.starts[0])
+        moved = replace(
+            self.atoms, starts=self.atoms.starts - start, ends=self.atoms.ends - start
+        )
+        return zip(texts_of_atoms(text, moved), vectors_of(moved), strict=True)
+
 
 class EvidenceAdding(AddBatch):
     """One call of `EvidenceRetriever.add`; documents are grouped by their pieces."""
@@ -301,84 +344,116 @@ class EvidenceAdding(AddBatch):
 
     def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:
         read = [self._read.pop(document.id) for document, _ in group]
-        by_document, token_ids = yield from self._atoms_flow(read)
+        stored = self._stored(read)
+        by_document = [one.atoms for one in read]
+        token_texts: Sequence[Sequence[str] | None] = [None for _ in read]
+        if self.token_encoder is not None:
+            by_document, token_texts = yield from self._tokens_flow(
+                read, stored, self.token_encoder
+            )
+        if self._embeds:
+            by_document = yield from self._vectors_flow(read, by_document, stored)
         entries = []
-        first = 0
-        for one, atoms, (_, fingerprint) in zip(read, by_document, group, strict=True):
-            stop = first + len(one.encoder_spans)
-            ids = None if token_ids is None else token_ids[first:stop]
+        for one, atoms, of_pieces, (_, fingerprint) in zip(
+            read, by_document, token_texts, group, strict=True
+        ):
+            spans = one.encoder_spans
             entries.append(
                 entry_of(
-                    one.outline,
-                    one.required,
-                    atoms,
-                    one.encoder_spans,
-                    ids,
-                    fingerprint,
+                    one.outline, one.required, atoms, spans, of_pieces, fingerprint
                 )
             )
             self._n_units[one.outline.document.id] = len(atoms)
-            first = stop
         return PreparedGroup(entries, Counter(), {})
 
-    def _atoms_flow(
-        self, group: Sequence[_Outlined]
-    ) -> Flow[tuple[list[AtomArrays], list[Any] | None]]:
-        """The by_document of documents, their texts embedded together, and the encoder's tokens."""
-        by_document = [one.atoms for one in group]
-        requests: list[Request] = []
-        if self.token_encoder is not None:
-            texts_read = tuple(text for one in group for text in one.piece_texts)
-            requests.append(EmbedTokens(texts_read, self.token_encoder))
-        embeds = self.embedder is not None and not hasattr(self.embedder, "fit")
-        if embeds:
-            texts: list[str] = []
-            for one, atoms in zip(group, by_document, strict=True):
-                texts += texts_of_atoms(one.text, atoms)
-            requests.append(Embed(tuple(texts), of="sentences"))
-        answers = list((yield requests)) if requests else []
-        token_ids = None
-        if self.token_encoder is not None:
-            tokens = answers.pop(0)
-            counted = [
-                is_word(text, of.spans)
-                for text, of in zip(texts_read, tokens, strict=True)
-            ]
-            pairs = zip(tokens, counted, strict=True)
-            token_ids = [of.ids[is_counted] for of, is_counted in pairs]
-            by_document = self._with_tokens(group, by_document, tokens, counted)
-        if embeds:
-            by_document = with_vectors_of_all(by_document, answers.pop(0))
-        return by_document, token_ids
+    @property
+    def _embeds(self) -> bool:
+        return self.embedder is not None and not hasattr(self.embedder, "fit")
 
-    def _with_tokens(
+    def _stored(self, group: Sequence[_Outlined]) -> list[dict[str, _StoredPiece]]:
+        """The pieces that the store has of documents, by text: no model is asked for them again."""
+        ids = [one.outline.document.id for one in group]
+        asks = self._embeds or self.token_encoder is not None
+        there = self.store.known(ids) if asks else set()
+        reader: Any = self.store.reader() if there else None
+        stored = []
+        for doc_id in ids:
+            rows = reader.rows_of(doc_id) if doc_id in there else ()
+            pieces = reader.stored_rows(rows, BLOBS).values() if rows else ()
+            stored.append({of.row.chunk.text: _StoredPiece.of(of) for of in pieces})
+        return stored
+
+    def _tokens_flow(
+        self,
+        group: Sequence[_Outlined],
+        stored: Sequence[dict[str, _StoredPiece]],
+        encoder: TokenEncoder,
+    ) -> Flow[tuple[list[AtomArrays], list[list[str]]]]:
+        """The atoms of documents with token vectors, and the tokens of each piece as words."""
+        kept = [one.kept(of) for one, of in zip(group, stored, strict=True)]
+        texts = tuple(
+            text
+            for one, pieces in zip(group, kept, strict=True)
+            for text, piece in zip(one.piece_texts, pieces, strict=True)
+            if piece is None
+        )
+        answer = yield from ask(EmbedTokens(texts, encoder))
+        words = [
+            is_word(text, of.spans) for text, of in zip(texts, answer, strict=True)
+        ]
+        quantiser = self._fitted(answer)
+        by_document, token_texts = [], []
+        new = zip(answer, words, strict=True)
+        for one, pieces in zip(group, kept, strict=True):
+            read: list[TokenVectors | AtomArrays] = []
+            counted, names = [], []
+            for piece in pieces:
+                if piece is not None:
+                    read.append(piece.atoms)
+                    names.append(piece.tokens)
+                    continue
+                tokens, of_words = next(new)
+                read.append(tokens)
+                counted.append(of_words)
+                names.append(" ".join(map(str, np.unique(tokens.ids[of_words]))))
+            token_texts.append(names)
+            by_document.append(
+                with_tokens(one.atoms, one.encoder_spans, read, quantiser, counted)
+                if read and quantiser is not None
+                else one.atoms
+            )
+        return by_document, token_texts
+
+    def _fitted(self, tokens: Sequence[TokenVectors]) -> Quantiser | None:
+        """The quantiser. It is fitted to the first token vectors; others must be as wide."""
+        full = [of.vectors for of in tokens if len(of.ids)]
+        quantiser = self.level.quantiser
+        if quantiser is None and full:
+            quantiser = self.level.quantiser = fit_quantiser(np.concatenate(full))
+        if quantiser is not None:
+            for vectors in full:
+                check_width("token vectors", vectors.shape[1], len(quantiser.axes))
+        return quantiser
+
+    def _vectors_flow(
         self,
         group: Sequence[_Outlined],
         by_document: Sequence[AtomArrays],
-        tokens: Sequence[TokenVectors],
-        counted: Sequence[BoolArray],
-    ) -> list[AtomArrays]:
-        if self.level.quantiser is None and any(len(of.ids) for of in tokens):
-            vectors = np.concatenate([of.vectors for of in tokens])
-            self.level.quantiser = fit_quantiser(vectors)
-        quantiser = self.level.quantiser
-        if quantiser is None:
+        stored: Sequence[dict[str, _StoredPiece]],
+    ) -> Flow[list[AtomArrays]]:
+        """The atoms of documents with one vector each."""
+        units = [text for one in group for text in texts_of_atoms(one.text, one.atoms)]
+        vectors = {
+            unit: vector
+            for pieces in stored
+            for text, piece in pieces.items()
+            for unit, vector in piece.vectors(text)
+        }
+        new = [unit for unit in dict.fromkeys(units) if unit not in vectors]
+        answer = yield from ask(Embed(tuple(new), of="sentences"))
+        vectors |= zip(new, answer, strict=True)
+        if not units:
             return list(by_document)
-        for of in tokens:
-            if len(of.ids):
-                check_width("token vectors", of.vectors.shape[1], len(quantiser.axes))
-        changed = []
-        first = 0
-        for one, atoms in zip(group, by_document, strict=True):
-            of_document = slice(first, first + len(one.encoder_spans))
-            first = of_document.stop
-            if one.encoder_spans and len(atoms):
-                atoms = with_tokens(
-                    atoms,
-                    one.encoder_spans,
-                    tokens[of_document],
-                    quantiser,
-                    counted[of_document],
-                )
-            changed.append(atoms)
-        return changed
+        return with_vectors_of_all(
+            by_document, np.stack([vectors[unit] for unit in units])
+        )

@@ -54,12 +54,12 @@ def entry_of(
     required: Sequence[RequiredContext],
     atoms: AtomArrays,
     encoder_spans: EncoderSpans,
-    token_ids: Sequence[Any] | None,
+    token_texts: Sequence[str] | None,
     fingerprint: str,
 ) -> Entry:
     """A document as the store takes it in: a chunk for each piece.
 
-    `token_ids` are those of each span of the encoder; None: it gives no tokens.
+    `token_texts` are the tokens of each piece as words; None: there is no encoder of tokens.
     """
     pieces = dict(cut_pieces(atoms, encoder_spans))
     equal: Counter[str] = Counter()
@@ -70,9 +70,8 @@ def entry_of(
         name = chunk_id(chunk.doc_id, chunk.path, chunk.text, equal[chunk.id])
         chunks.append(replace(chunk, id=name))
     views: dict[str, Any] = {}
-    if token_ids is not None:
-        texts = (" ".join(map(str, np.unique(token_ids[span]))) for span in pieces)
-        views[TOKENS] = tuple(texts)
+    if token_texts is not None:
+        views[TOKENS] = tuple(token_texts)
     bare = replace(outline.document, text="", layout=None)
     return _entry(bare, fingerprint, chunks, views, [*pieces.values()])
 
