@@ -324,7 +324,7 @@ def check_retrievers(rng: Random) -> None:
 def check_d3(rng: Random) -> None:
     """Adding to three levels with a fault: in all or in none."""
     model, embedder = Faulty(rng), FaultyEmbedder(16)
-    index = D3Index(embedder=embedder, llm=model, whole_tokens=10, summary_tokens=10)
+    index = D3Index(embedder=embedder, llm=model, whole_tokens=10)
     index.add(documents(range(2)))
     _give_fault(rng, model, embedder)
     try:

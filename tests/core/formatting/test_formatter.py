@@ -331,7 +331,7 @@ def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
     assert "as it was:\nw400 w401" in second
     one = ScriptedModel(core_of)
     HiQAFormatter.code(one).format(numbered(500))
-    HiQAFormatter.paper(one, repeat_prompt=True).format(numbered(9))
+    HiQAFormatter.code(one).format(numbered(9))
     assert len(one.prompts) == 2
     assert one.prompts[1].count("Write every heading at the first level") == 2
 

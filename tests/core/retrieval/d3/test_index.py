@@ -121,8 +121,8 @@ def test_every_setting_decides_the_fingerprint() -> None:
         for options in (
             {},
             {"preset": "paper"},
-            {"paragraph_tokens": 99},
-            {"summary_tokens": 20},
+            {"whole_tokens": 99},
+            {"keywords": 3},
             {"exclude_titles": ["Birds"]},
             {"plain_headings": False},
             {"embedder": HashEmbedder()},
@@ -138,7 +138,7 @@ def test_every_setting_decides_the_fingerprint() -> None:
 
 
 def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> None:
-    index = D3Index(preset="paper", paragraph_tokens=77, exclude_titles=["Machines"])
+    index = D3Index(preset="paper", whole_tokens=77, exclude_titles=["Machines"])
     index.add([document()])
     index.save(tmp_path / "d3")
     opened = D3Index.load(tmp_path / "d3")

@@ -55,9 +55,9 @@ def test_sections_and_parts_know_their_paragraphs() -> None:
 
 
 def test_parts_of_a_long_section_are_counted() -> None:
-    index = D3Index(section_tokens=40)
+    index = D3Index()
     text = "# Long\n\n" + "\n\n".join(
-        f"Words of paragraph {i} are here." for i in range(12)
+        f"Words of paragraph {i} are here. " * 40 for i in range(12)
     )
     index.add([read_text(text, id="d")])
     sections = index.layout().sections

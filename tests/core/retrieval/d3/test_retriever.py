@@ -516,10 +516,10 @@ def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(
 ) -> None:
     words = ("heron", "otter", "lynx", "owl", "pike", "newt", "toad", "vole")
     body = "\n\n".join(
-        f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 8
+        f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 65
         for word in words
     )
-    index = D3Index(embedder=HashEmbedder(), section_tokens=150)
+    index = D3Index(embedder=HashEmbedder())
     index.add(
         [document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")]
     )
