@@ -71,6 +71,7 @@ def test_pdf_files_have_a_reader(
     assert code == 2 and "reader must be one of" in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="the system has no full device"
 )

@@ -27,6 +27,7 @@ def manuals(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["evidence", "multiview"])
 def test_what_it_indexes_is_searched(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, manuals: Path, method: str

@@ -89,6 +89,7 @@ def titles(headings: list) -> list[tuple[int, str]]:
     return [(min(heading.level, 6), heading.title) for heading in headings]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(texts)
 def test_no_letter_is_lost_and_no_heading_is_an_accident(text: str) -> None:
@@ -112,6 +113,7 @@ def documents(data_dir: Path, name: str) -> list[dict[str, str]]:
         return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_contracts_keep_every_letter_and_get_their_headings(
     data_dir: Path, part: int

@@ -63,6 +63,7 @@ def test_addresses_of_engines_are_no_folders(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tokenizer",
     [

@@ -313,6 +313,7 @@ def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "index.ingested.json").read_text())["errors"] == {}
 
 
+@pytest.mark.slow
 def test_files_are_read_again_for_another_reading_and_while_they_are_young(
     tmp_path: Path,
 ) -> None:
@@ -519,6 +520,7 @@ def test_workers_end_with_their_driver(tmp_path: Path) -> None:
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_store_in_an_engine_is_filled_too(tmp_path: Path, engine: str) -> None:
     with address_in(engine, tmp_path) as store:
@@ -588,6 +590,7 @@ def test_answers_stay_the_same_while_an_ingestion_runs(
         assert "has changed" in later.chunks(str(files[3]))[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

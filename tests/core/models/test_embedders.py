@@ -51,6 +51,7 @@ def test_as_embedder_takes_what_callers_have(embedder: HashEmbedder) -> None:
     assert as_embedder(local).embed(("a", "b")).shape == (2, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["no-such-model", "some/such-model", "/no/such/folder", "."]
 )

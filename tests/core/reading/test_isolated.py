@@ -144,6 +144,7 @@ def test_the_limit_of_time_holds() -> None:
         asked("pid", Limits(max_seconds=1), seconds=60)
 
 
+@pytest.mark.slow
 @LINUX
 def test_the_limit_of_memory_holds_for_each_file() -> None:
     much, little = Limits(max_memory=None), Limits(max_memory=1_000_000_000)

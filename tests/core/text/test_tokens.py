@@ -72,6 +72,7 @@ def test_tiktoken_counts_special_tokens_and_surrogates_as_text() -> None:
     assert count("") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_tiktoken_agrees_with_tiktoken(name: str) -> None:
     spec = find_spec("llama_index")
@@ -150,6 +151,7 @@ def test_huggingface_ignores_truncation_and_leaves_the_tokenizer_alone() -> None
     assert tokenizer.truncation is not None
 
 
+@pytest.mark.slow
 def test_huggingface_transformers() -> None:
     transformers = pytest.importorskip("transformers")
     tokenizer = transformers.PreTrainedTokenizerFast(

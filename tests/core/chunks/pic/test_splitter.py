@@ -133,6 +133,7 @@ def test_chunks_tile_any_text_and_keep_the_limit(
     check(document, splitter, splitter.split(document, embedder=HashEmbedder()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", SETTINGS)
 def test_real_documents(data_dir: Path, changes: dict[str, Any]) -> None:
     files = [

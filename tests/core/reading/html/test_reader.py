@@ -263,6 +263,7 @@ def nested(flow: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 FLOW = st.recursive(SIMPLE | TEXT, nested, max_leaves=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(join(FLOW, most=6))
 def test_well_formed_pages_agree_with_html5lib(source: str) -> None:

@@ -245,6 +245,7 @@ def test_any_document_gives_exact_slices_and_more_tokens_give_more(
     assert covered[0] <= covered[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
 def test_a_table_of_2_000_rows(model: Any) -> None:
     rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(2_000))

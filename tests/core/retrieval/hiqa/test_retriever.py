@@ -651,6 +651,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
     near, far = both(address, numbered_manuals())
     queries = (
@@ -676,6 +677,7 @@ def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
         HiQARetriever(far).search(queries[0], where={"colour": "red"})
 
 
+@pytest.mark.slow
 def test_tuning_and_a_lexical_route_over_an_engine(address: str) -> None:
     near, far = both(address, numbered_manuals()[:8])
     questions = [

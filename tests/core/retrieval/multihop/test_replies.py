@@ -55,6 +55,7 @@ def test_values_of_json_and_the_first_of_several_markers(
     assert read_reply(reply) == (kind, text)
 
 
+@pytest.mark.slow
 @examples
 def test_long_replies_are_read_in_no_time(piece: str) -> None:
     began = time.process_time()
