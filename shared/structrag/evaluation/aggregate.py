@@ -1,29 +1,13 @@
-"""Figures from scores per question: means and bootstrap intervals."""
+"""Means of scores per question, and bootstrap intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from structrag.errors import InvalidParameter, check_at_least
-
-
-@dataclass(frozen=True, slots=True)
-class MacroMean:
-    """A mean over questions and what went into it.
-
-    Example:
-        >>> macro_mean(["q1", "q2"], {"q1": 1.0, "q2": 0.5}).mean
-        0.75
-    """
-
-    mean: float  # 0.0 when n is 0
-    std: float  # population standard deviation over the n questions
-    n: int  # questions averaged, those without a prediction included
-    skipped: int  # questions without gold, left out
-    no_prediction: int  # questions without a prediction, scored 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +23,6 @@ class BootstrapInterval:
     low: float
     high: float
     n: int  # questions compared
-
-
-def macro_mean(
-    questions: Iterable[str], scores: Mapping[str, float | None]
-) -> MacroMean:
-    """The mean score over question ids.
-
-    A score of None (no gold) is skipped and counted. An id that is missing from `scores` (no
-    prediction) counts as 0.
-
-    Example:
-        >>> macro_mean(["q1", "q2", "q3"], {"q1": 1.0, "q2": None}).mean
-        0.5
-
-    Raises:
-        InvalidParameter: there is a score of an unknown question.
-    """
-    ids = list(dict.fromkeys(questions))
-    unknown = scores.keys() - set(ids)
-    if unknown:
-        raise InvalidParameter(
-            f"scores must belong to the given questions; got {len(unknown)} of others, such as "
-            f"{min(unknown)!r}."
-        )
-    values = [scores.get(i, 0.0) for i in ids]
-    counted = [value for value in values if value is not None]
-    return MacroMean(
-        mean=float(np.mean(counted)) if counted else 0.0,
-        std=float(np.std(counted)) if counted else 0.0,
-        n=len(counted),
-        skipped=len(ids) - len(counted),
-        no_prediction=sum(i not in scores for i in ids),
-    )
 
 
 def paired_bootstrap(

@@ -1,4 +1,4 @@
-"""Macro means, the paired bootstrap, the public list."""
+"""The paired bootstrap, the public list."""
 
 from __future__ import annotations
 
@@ -8,25 +8,7 @@ import pytest
 
 import structrag.evaluation as evaluation
 from structrag.errors import InvalidParameter
-from structrag.evaluation import macro_mean, paired_bootstrap
-
-
-def test_macro_mean_counts_what_it_leaves_out() -> None:
-    result = macro_mean(["a", "b", "c", "d"], {"a": 1.0, "b": None, "c": 0.5})
-    assert (result.mean, result.n, result.skipped, result.no_prediction) == (
-        0.5,
-        3,
-        1,
-        1,
-    )
-    assert result.std == pytest.approx((1 / 6) ** 0.5)
-    empty = macro_mean(["a"], {"a": None})
-    assert (empty.mean, empty.std, empty.n, empty.skipped) == (0.0, 0.0, 0, 1)
-
-
-def test_unknown_question() -> None:
-    with pytest.raises(InvalidParameter, match="got 1 of others, such as 'z'"):
-        macro_mean(["a"], {"a": 1.0, "z": 1.0})
+from structrag.evaluation import paired_bootstrap
 
 
 def test_bootstrap_of_a_constant_difference() -> None:
