@@ -8,7 +8,7 @@ with each figure the tokens that the reader got.
 from __future__ import annotations
 
 from structrag.evaluation.aggregate import (
-    BootstrapInterval,
+    MeanEstimate,
     paired_bootstrap,
 )
 from structrag.evaluation.answers import (
@@ -30,7 +30,7 @@ from structrag.evaluation.spans import (
 )
 
 __all__ = [
-    "BootstrapInterval",
+    "MeanEstimate",
     "SpanMeasure",
     "answer_tokens",
     "chunking_error",

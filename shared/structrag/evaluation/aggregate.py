@@ -11,15 +11,15 @@ from structrag.errors import InvalidParameter, check_at_least
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapInterval:
-    """The mean difference first - second with its percentile interval.
+class MeanEstimate:
+    """A mean over questions with its percentile interval.
 
     Example:
-        >>> paired_bootstrap([1.0, 0.5], [0.5, 0.0]).difference
-        0.5
+        >>> paired_bootstrap([1.0, 0.5], [0.5, 0.0])
+        MeanEstimate(mean=0.5, low=0.5, high=0.5, n=2)
     """
 
-    difference: float
+    mean: float
     low: float
     high: float
     n: int  # questions compared
@@ -32,7 +32,7 @@ def paired_bootstrap(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> BootstrapInterval:
+) -> MeanEstimate:
     """The interval of the mean difference of two systems.
 
     Both are scored on the same questions in the same order. Questions are drawn with replacement
@@ -72,47 +72,13 @@ def paired_bootstrap(
         float(differences[draw.integers(n, size=n)].mean()) for _ in range(resamples)
     ]
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return BootstrapInterval(float(differences.mean()), float(low), float(high), n)
-
-
-@dataclass(frozen=True, slots=True)
-class MeanEstimate:
-    """A mean with the 95% interval of a bootstrap over the questions.
-
-    Example:
-        >>> estimate([0.5, 0.5])
-        MeanEstimate(mean=0.5, low=0.5, high=0.5, n=2)
-    """
-
-    mean: float
-    low: float
-    high: float
-    n: int  # questions
+    return MeanEstimate(float(differences.mean()), float(low), float(high), n)
 
 
 def estimate(scores: Sequence[float]) -> MeanEstimate:
-    """The mean of one score a question, with its interval.
-
-    It would stay in the interval had other such questions been asked.
-
-    Raises:
-        InvalidParameter: there is no score.
-    """
-    return estimated_difference(scores, [0.0] * len(scores))
-
-
-def estimated_difference(
-    first: Sequence[float], second: Sequence[float]
-) -> MeanEstimate:
-    """The mean of first - second over the same questions.
-
-    They come in the same order. Both ends are 0 for a system and itself.
-
-    Raises:
-        InvalidParameter: lengths differ, or there is no score.
-    """
-    interval = paired_bootstrap(first, second)
-    return MeanEstimate(interval.difference, interval.low, interval.high, interval.n)
+    """The mean of one score a question, with the interval it would stay in had other such questions
+    been asked."""
+    return paired_bootstrap(scores, [0.0] * len(scores))
 
 
 def estimates(
@@ -122,5 +88,5 @@ def estimates(
     means, differences = {}, {}
     for name, values in scores.items():
         means[name] = estimate(values)
-        differences[name] = estimated_difference(values, base[name])
+        differences[name] = paired_bootstrap(values, base[name])
     return means, differences

@@ -13,7 +13,7 @@ from structrag.evaluation import paired_bootstrap
 
 def test_bootstrap_of_a_constant_difference() -> None:
     result = paired_bootstrap([0.75, 0.5, None], [0.5, 0.25, None])
-    assert (result.difference, result.low, result.high, result.n) == (
+    assert (result.mean, result.low, result.high, result.n) == (
         0.25,
         0.25,
         0.25,
@@ -27,12 +27,12 @@ def test_bootstrap_is_near_the_normal_interval_and_repeats() -> None:
     second = [source.random() for _ in range(400)]
     result = paired_bootstrap(first, second)
     half_width = 1.96 * (2 / 12 / 400) ** 0.5
-    assert result.low == pytest.approx(result.difference - half_width, abs=0.01)
-    assert result.high == pytest.approx(result.difference + half_width, abs=0.01)
+    assert result.low == pytest.approx(result.mean - half_width, abs=0.01)
+    assert result.high == pytest.approx(result.mean + half_width, abs=0.01)
     assert paired_bootstrap(first, second) == result
     swapped = paired_bootstrap(second, first)
-    assert (swapped.difference, swapped.low, swapped.high) == pytest.approx(
-        (-result.difference, -result.high, -result.low)
+    assert (swapped.mean, swapped.low, swapped.high) == pytest.approx(
+        (-result.mean, -result.high, -result.low)
     )
     narrow = paired_bootstrap(first, second, confidence=0.5)
     assert result.low < narrow.low < narrow.high < result.high

@@ -110,7 +110,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             the strategy "hierbase"; a retriever then asks for none.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
         store: A folder, as in `Index`; not the address of an engine.
-        stems, dtype, options: As in `Index`.
+        stems, options: As in `Index`.
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ("d3", "embedder")
@@ -131,7 +131,6 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         language: str = "english",
         store: Address | None = None,
         stems: bool = False,
-        dtype: str = "float32",
         **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
@@ -181,7 +180,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         self.language = language
         self._layout: SectionLayout | None = None
         super().__init__(
-            Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)),
+            Store(LEVELS, tokenizer=tokenizer_for(language, stems=stems)),
             Runner(llm=llm, embedder=self.embedder, **options),
             store,
         )
@@ -297,4 +296,4 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
     def _with_saved(
         cls, address: Address, store: CorpusStore, options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return {**options, "dtype": store.settings.dtype, **store.config["d3"]}
+        return {**options, **store.config["d3"]}

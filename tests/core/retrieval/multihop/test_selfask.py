@@ -142,15 +142,6 @@ def test_without_a_model_of_its_own_the_index_answers() -> None:
     assert result.answer == "Bergen"
 
 
-def test_many_questions_as_one_by_one() -> None:
-    questions = [QUESTION, "Who directed The Lantern?", QUESTION]
-    agent = call_settings(ScriptedModel(two_hops))
-    single = [agent.answer(question) for question in questions]
-    assert agent.answer_all(questions) == single
-    assert asyncio.run(agent.aanswer_all(questions)) == single
-    assert agent.answer_all([]) == []
-
-
 def test_braces_in_evidence_questions_and_answers_are_only_text() -> None:
     model = ScriptedModel(
         lambda prompt: (
