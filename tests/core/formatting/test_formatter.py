@@ -26,7 +26,7 @@ from structrag.reading.sections import parse
 from structrag.records import Document
 
 
-@pytest.mark.parametrize("count", [0, 1, W - 1, W, W + 1, 2 * W, 3 * W + 7])
+@examples
 def test_a_model_that_changes_nothing_gives_every_word_once(count: int) -> None:
     text = numbered(count)
     formatter = small(core_of)

@@ -17,25 +17,7 @@ def titles(text: str) -> list[str]:
     return [heading.title for heading in bold_headings(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (TWO.replace("\n", "\r\n"), ["Pumps", "Taps"]),
-        ("**1 A**\n\n**1.1 B**\n\nb\n\nc", ["1 A", "1.1 B"]),
-        ("**Paper**\n\n**Author**\n\n" + TWO + "\ntext\n", ["Pumps", "Taps"]),
-        ("**Pumps**\n\nThey leak.\n", []),  # one alone is emphasis
-        ("**Note:**\n\na\n\n**Warning!**\n\nb\n", []),
-        # Not between blank lines.
-        ("**Pumps**\nThey leak.\n\n**Taps**\nThey drip.\n", []),
-        ("They **leak**.\n\n**Pumps** leak.\n\n**Taps** drip.\n", []),
-        ("```\n" + TWO + "```\n", []),  # in a fence
-        ("**Pumps**\n\na\n\n**Taps**\n", []),  # nothing follows the second
-        ("**" + "long " * 30 + "**\n\na\n\n" + "**" + "long " * 30 + "**\n\nb", []),
-        ("**1**\n\na\n\n**2**\n\nb", []),  # no words
-        ("**A**\n\nb\n\n**C**\n\n**D**", []),  # only a title follows the second
-        ("", []),
-    ],
-)
+@examples
 def test_what_is_a_heading(text: str, expected: list[str]) -> None:
     assert titles(text) == expected
 

@@ -31,17 +31,7 @@ def test_format_is_told_from_the_text(text: str, kind: str) -> None:
     assert read_text(text).format == kind
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"\xef\xbb\xbfabc", "abc"),
-        ("naïve".encode(), "naïve"),
-        ("naïve".encode("cp1252"), "naïve"),
-        ("abc".encode("utf-16"), "abc"),
-        (b"a\r\nb\rc\n", "a\r\nb\rc\n"),
-        (b"", ""),
-    ],
-)
+@examples
 def test_bytes_are_decoded_and_nothing_is_normalised(
     tmp_path: Path, data: bytes, text: str
 ) -> None:

@@ -118,24 +118,7 @@ def test_transcripts_and_flat_papers_have_none(folder: str) -> None:
     assert [text[:80] for text in read(folder) if plain_headings(text)] == []
 
 
-LONG_TITLE = "Provision " * 9 + "Provisions"  # ten words, a hundred characters
-
-
-@pytest.mark.parametrize(
-    ("line", "is_title"),
-    [
-        ("Costs of heating in winter and of light in the two halls", True),
-        ("Costs of heating in winter and of light in the two big halls", False),
-        (LONG_TITLE, True),
-        (f"{LONG_TITLE}s", False),
-        ("Costs of heating.", False),
-        ("Costs of heating,", False),
-        ("Costs of heating:", False),
-        ("Costs. Of heating", True),
-        ("Costs   of heating", False),  # a row of a table
-        ("2019 – 2020", False),
-    ],
-)
+@examples
 def test_an_underlined_title_is_a_short_phrase(line: str, is_title: bool) -> None:
     text = f"Report\n===\n\n{BODY}\n{line}\n---\n{BODY}\nResults\n===\n\n{BODY}"
     expected = [(1, "Report"), (2, line), (1, "Results")]

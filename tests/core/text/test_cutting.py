@@ -156,17 +156,7 @@ def test_one_character_is_a_piece_even_if_it_does_not_fit() -> None:
     assert cut_paragraph("ab c", 1, Cutter(len)) == ["a", "b ", "c"]
 
 
-@pytest.mark.parametrize(
-    ("text", "budget", "expected"),
-    [
-        # Between visible characters, in the middle of what is not blank.
-        ("ae" + "\u0301" * 4 + "bc \n\n\n", 9, ["ae" + "\u0301" * 4, "bc \n\n\n"]),
-        # Inside one, where it is the only one.
-        ("e" + "\u0301" * 3 + " \n\n\n", 6, ["e\u0301", "\u0301" * 2 + " \n\n\n"]),
-        # A single character stays with its blanks.
-        ("a\n\n\n", 2, ["a\n\n\n"]),
-    ],
-)
+@examples
 def test_a_piece_that_blank_text_took_over_the_limit_is_halved(
     text: str, budget: int, expected: list[str]
 ) -> None:

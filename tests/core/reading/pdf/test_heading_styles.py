@@ -73,17 +73,7 @@ def index_page(titles: list[str], *, bold: bool = True) -> list[Line]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("letters", "expected"),
-    [
-        (["A", "B", "C"], ["A", "B", "C"]),
-        (["D", "L", "M", "Z"], ["D", "L", "M", "Z"]),
-        (["\u0410", "\u0411", "\u0412"], ["\u0410", "\u0411", "\u0412"]),
-        (["A", "B"], []),  # two may be anything
-        (["C", "B", "A"], []),
-        (["A", "B", "C", "A", "B", "C"], ["A", "B", "C", "A", "B", "C"]),  # two indexes
-    ],
-)
+@examples
 def test_capitals_in_the_order_of_the_alphabet_head_an_index(
     letters: list[str], expected: list[str]
 ) -> None:

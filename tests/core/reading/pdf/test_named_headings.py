@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, prose, wrapped, write
 
 from structrag import parse
@@ -101,13 +102,7 @@ def test_two_bookmarks_are_no_outline() -> None:
 BOLD = "Helvetica-Bold"
 
 
-@pytest.mark.parametrize(
-    ("unnamed", "expected"),
-    [
-        (["Parts"], []),  # the outline leaves it out
-        (["Parts", "Tanks", "Pipes", "Hoses"], [1, 1, 1, 1]),  # it names few
-    ],
-)
+@examples
 def test_what_looks_as_a_named_heading_has_its_level_where_few_are_named(
     unnamed: list[str], expected: list[int]
 ) -> None:
@@ -291,14 +286,7 @@ def test_text_millions_of_points_away_costs_no_memory() -> None:
     assert {line.text for line in ordered} == {line.text for line in (*near, far)}
 
 
-@pytest.mark.parametrize(
-    "titles",
-    [
-        ["1 Scope", "1.1 Purpose of the pump", "1.2 Related work", "2 Method", "2.1 Data"],
-        ["1. DEFINITIONS", "2. DELIVERY", "3. PRICE AND PAYMENT", "4. TERMINATION"],
-        ["7. Maintenance", "7.1 Filters", "7.2 Seals", "8. Storage"],
-    ],
-)  # fmt: skip
+@examples
 def test_numbered_titles_in_the_type_of_the_text_are_a_family(
     titles: list[str],
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, prose, wrapped, write
 
 from structrag import parse
@@ -152,14 +153,7 @@ def test_titles_above_tables_alone_are_headings() -> None:
     assert [section.title for section in sections] == ["Faults", "Noises"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "whole"),
-    [
-        ("n-", "tridecanal", "n-tridecanal"),
-        ("Anglo-", "Saxon", "Anglo-Saxon"),
-        ("e-", "mail", "e-mail"),
-    ],
-)
+@examples
 def test_a_hyphen_that_belongs_to_its_word_stays(
     first: str, second: str, whole: str
 ) -> None:
@@ -173,15 +167,7 @@ def test_a_hyphen_that_belongs_to_its_word_stays(
     assert whole in pdf_document(made(draw)).text
 
 
-@pytest.mark.parametrize(
-    "titles",
-    [
-        ["1 Scope", "1.1 Aim", "2 Method", "2.1 Data", "3 Results"],
-        ["§ 7 Geltung", "§ 8 Lieferung", "§ 9 Preise"],
-        ["III. Facts", "IV. Law", "V. Costs"],
-        ["4. Delivery of the goods", "5. Price", "6. End of contract"],
-    ],
-)
+@examples
 def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) -> None:
     def draw(canvas: Any) -> None:
         y = 780.0

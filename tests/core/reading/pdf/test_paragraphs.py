@@ -48,15 +48,7 @@ def test_a_row_that_ends_on_purpose_keeps_its_end() -> None:
     assert markdown(page(*lines)).splitlines() == [line.text for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("last", "first", "joined"),
-    [
-        (FULL, "goes on here.", True),
-        (FULL[:-1] + ".", "A new one begins.", False),
-        (FULL, "London is a name.", True),
-        ("short row", "New thought", False),
-    ],
-)
+@examples
 def test_paragraphs_over_pages(last: str, first: str, joined: bool) -> None:
     text = markdown(page(*column([FULL, FULL, last], 700)), page(*column([first], 60)))
     assert (f"{last} {first}" in text) == joined

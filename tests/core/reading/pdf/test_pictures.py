@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, write
 
 from structrag import parse, read_file
@@ -74,19 +75,7 @@ def test_a_picture_stands_before_its_caption(y: float) -> None:
     assert found[at - 1].endswith("keeps it there.")
 
 
-@pytest.mark.parametrize(
-    ("boxes", "caption"),
-    [
-        ([], (CAPTION, 435)),  # no picture
-        ([(72, 450, 300, 200)], None),  # nothing is said of it
-        ([(72, 450, 300, 200)], ("It is shown in Figure 3", 435)),
-        ([(72, 450, 300, 200)], ("Figure 3: elsewhere", 100)),  # too far away
-        ([(400, 450, 100, 200)], ("Figure 3: left", 435)),  # in no column of its
-        ([(72, 450, 300, 5)], (CAPTION, 435)),  # a rule
-        ([(72, 450, 30, 30)], (CAPTION, 435)),  # a sign
-        ([(0, 0, 595, 842)], (CAPTION, 435)),  # a background
-    ],
-)
+@examples
 def test_a_picture_without_a_place_changes_nothing(
     boxes: list[tuple[float, float, float, float]], caption: tuple[str, float] | None
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from doubles import REFUSAL
 from fixture_cases import examples
 
 from structrag.retrieval.d3.routing import parse_names, usable_names
@@ -24,21 +22,7 @@ def test_names(answer: str, positions: list[int], dropped: int) -> None:
     assert parse_names(answer, PATHS) == (positions, dropped)
 
 
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("Engines", True),
-        ("none", True),
-        ("[]", True),
-        ('["Ships"]', False),
-        ('["", []]', True),
-        ("[1, 2]", False),
-        ('{"ids": [1]}', False),
-        ("[[[", False),
-        ("", False),
-        (REFUSAL, False),
-    ],
-)
+@examples
 def test_which_answers_name_something(answer: str, good: bool) -> None:
     assert usable_names([("Guide", "Engines"), ("Guide", "Bridges")], answer) is good
     by_prompt = usable_names([("Guide", "Engines")], answer, empty=True)
