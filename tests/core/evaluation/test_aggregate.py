@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-import structrag.evaluation as evaluation
 from structrag.errors import InvalidParameter
 from structrag.evaluation import macro_mean, paired_bootstrap
 
@@ -75,9 +74,3 @@ def test_bootstrap_is_near_the_normal_interval_and_repeats() -> None:
 def test_bad_input(call, message) -> None:
     with pytest.raises(InvalidParameter, match=message):
         call()
-
-
-def test_public_list() -> None:
-    assert evaluation.__all__ == sorted(evaluation.__all__)
-    for name in evaluation.__all__:
-        assert getattr(evaluation, name).__doc__

@@ -10,10 +10,9 @@ from structrag.evaluation import (
     SpanMeasure,
     heading_spans,
     span_recall,
-    spans_of,
 )
 from structrag.reading.outline import build_outline
-from structrag.records import Chunk, Document, Heading
+from structrag.records import Document, Heading
 
 
 def test_trimmed_border_costs_nothing_in_nonspace() -> None:
@@ -50,12 +49,6 @@ def test_headings_can_be_ignored() -> None:
             {"d": document.text}, unit, ignore=heading_spans(outline)
         )
         assert span_recall(gold, chunks, ignoring) == 1
-
-
-def test_spans_of_chunks() -> None:
-    chunk = Chunk("x", "d", "s", 3, 5, "ab")
-    assert chunk.span == ("d", 3, 5)
-    assert spans_of([chunk, chunk]) == [("d", 3, 5), ("d", 3, 5)]
 
 
 @examples

@@ -122,18 +122,6 @@ def test_parts_make_up_the_score(
 # -- sizes
 
 
-@examples
-def test_paper_joins_the_best_of_each_view(k: float, size: int) -> None:
-    views = {"raw": "ABCDEFGH", "summary": "HGFEDCBA", "keywords": "DEABCHGF"}
-    hits = dense(scripted(views), preset="paper", k=k).search("q")
-    assert union_size(k) == size
-    assert set(names(hits)) == {
-        name for ranking in views.values() for name in ranking[:size]
-    }
-    assert size <= len(hits) <= 3 * size
-    assert all(hit.chunk.extras["views_hit"] for hit in hits)
-
-
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.permutations("ABCDEFGH"), min_size=3, max_size=3),
@@ -172,11 +160,6 @@ def test_a_blank_query_finds_nothing(index: Index, preset: str) -> None:
         assert MultiViewRetriever(index, preset=preset).search(query) == []
 
 
-def test_a_pool_of_nothing_is_refused(index: Index) -> None:
-    with pytest.raises(InvalidParameter, match="pool must be a number of at least 1"):
-        MultiViewRetriever(index, pool=0)
-
-
 # -- order and weights
 
 
@@ -211,15 +194,6 @@ def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
         alone = index.search("valve brass", 50, view=view, route=kind)
         (same,) = [other for other in alone if other.chunk.id == hit.chunk.id]
         assert (same.rank, same.score) == (hit.routes[route], hit.scores[route])
-
-
-def test_views_can_be_chosen(index: Index) -> None:
-    hits = MultiViewRetriever(index, views=("keywords",), routes=("bm25",)).search(
-        "valve brass"
-    )
-    assert set(hits[0].routes) == {"bm25:keywords"} and hits[0].chunk.extras[
-        "views_hit"
-    ] == ["keywords"]
 
 
 # -- conditions
@@ -312,25 +286,6 @@ def test_an_empty_index(preset: str) -> None:
         )
         == []
     )
-
-
-def test_sections_with_equal_words_both_stay() -> None:
-    index = Index(embedder=HashEmbedder())
-    index.add(
-        [
-            Document(
-                "# A\n\nThe same words.\n\n# A\n\nThe same words.\n",
-                id="d",
-                format="markdown",
-            )
-        ]
-    )
-    first, second = MultiViewRetriever(index, k=2).search("same words")
-    assert (
-        first.chunk.text.strip() == second.chunk.text.strip()
-        and first.chunk.start < second.chunk.start
-    )
-    assert first.score == second.score
 
 
 @pytest.mark.slow

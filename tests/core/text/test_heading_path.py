@@ -47,15 +47,6 @@ def test_of_a_title_stands_what_the_first_heading_does_not_say(
     assert title_beside(title, path) == left
 
 
-@examples
-@pytest.mark.parametrize("limit", [0, 1])
-def test_64_characters_a_token_are_looked_at(
-    title: str, expected: tuple[str, bool], limit: int
-) -> None:
-    assert heading_context("", [title], lambda text: 0, limit=limit) == expected
-    assert heading_context("", [title], lambda text: 0, limit=2) == (title, False)
-
-
 def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
     counted: list[int] = []
 
@@ -78,9 +69,3 @@ def test_a_path_is_shortened_until_it_fits(
     title: str, path: list[str], limit: int, expected: tuple[str, bool]
 ) -> None:
     assert heading_context(title, path, word_count, limit=limit) == expected
-
-
-def test_a_title_of_a_site_has_at_most_a_thousand_characters() -> None:
-    title = "Pumps - " + "x" * 992
-    assert title_beside(title, ["Pumps"]) == "x" * 992
-    assert title_beside(f"{title}x", ["Pumps"]) == f"{title}x"

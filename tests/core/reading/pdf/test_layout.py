@@ -9,7 +9,7 @@ from dataclasses import replace
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_making import FULL, draft, headings, line, page, text_from
+from page_making import FULL, draft, line, page, text_from
 
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_blocks, markdown_headings
@@ -138,22 +138,6 @@ def test_the_same_pages_give_the_same_text(pages: list[Page], times: int) -> Non
 # Paragraphs
 
 
-def test_titles_keep_their_signs() -> None:
-    titles = [
-        "Vector<int> & *more*",
-        "Fortran #",
-        "a_b __init__ `x`",
-        "[1] Notes",
-        "# Hash",
-    ]
-    lines = [
-        part
-        for i, title in enumerate(titles)
-        for part in (line(title, 40 + 90 * i, size=16), *text_from(70 + 90 * i))
-    ]
-    assert [title for _, title in headings(page(*lines))] == titles
-
-
 def test_pictures_and_unknown_characters_are_reported() -> None:
     whole = ((0.0, 0.0, 600.0, 800.0),)
     pages = [
@@ -203,27 +187,6 @@ def test_a_page_begins_at_its_paragraph_or_within_one() -> None:
     assert apart.page_starts == ((0, 1), (len("First.\n\n"), 2))
     over = draft(page(*text_from(700)), page(*text_from(60)))
     assert over.page_starts == ((0, 1), (3 * (len(FULL) + 1), 2))
-
-
-def test_lines_that_end_on_purpose_stay_lines() -> None:
-    address = ["Jo Smith", "12 High Street", "The United Kingdom of Great Britain"]
-    lines = [line(text, 100 + 12 * i) for i, text in enumerate(address)]
-    assert draft(page(*lines)).text == "\n".join(address) + "\n"
-
-
-def test_numbers_in_large_type_are_headings_and_bullets_are_not() -> None:
-    numbers = [line("1. Aim", 200, size=16), line("2. Use", 300, size=16)]
-    assert headings(page(*text_from(100), *numbers)) == [(1, "1. Aim"), (1, "2. Use")]
-    bullets = [line("• Aim", 200, size=16), line("• Use", 300, size=16)]
-    assert draft(page(*text_from(100), *bullets)).text.endswith("\n\n- Aim\n- Use\n")
-
-
-@examples
-def test_a_numbered_title_stands_before_more_than_a_short_row(
-    length: int, is_heading: bool
-) -> None:
-    lines = [*text_from(100), line("3.2 Test Results", 160), line("w" * length, 190)]
-    assert headings(page(*lines)) == ([(1, "3.2 Test Results")] if is_heading else [])
 
 
 @examples

@@ -100,16 +100,6 @@ def test_settings_are_checked(changes: dict[str, object]) -> None:
         SectionSplitter(**changes)  # type: ignore[arg-type]
 
 
-def test_the_first_sentences_or_the_first_words_of_a_long_one() -> None:
-    splitter = SectionSplitter(summary_tokens=8, counter=lambda text: len(text.split()))
-    assert splitter.first_sentences(
-        "One two three. Four five six. Seven eight nine."
-    ) == ("One two three. Four five six.")
-    long = " ".join(f"w{i}" for i in range(20))
-    assert splitter.first_sentences(long) == " ".join(long.split()[:8])
-    assert splitter.first_sentences(" ") == ""
-
-
 def words(text: str) -> int:
     return len(text.split())
 

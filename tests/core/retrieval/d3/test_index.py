@@ -210,14 +210,6 @@ async def test_on_an_event_loop_too(address: str) -> None:
     assert D3Index.load(address, embedder=HashEmbedder()).document_ids == ["report"]
 
 
-def test_half_precision_and_stems_are_opened_as_they_were(address: str) -> None:
-    index = D3Index(embedder=HashEmbedder(), store=address, dtype="float16", stems=True)
-    index.add([document()])
-    opened = D3Index.load(address, embedder=HashEmbedder())
-    assert opened.store.settings.to_json() == index.store.settings.to_json()
-    assert found(opened) == found(index)
-
-
 @pytest.mark.parametrize("engine", ["lancedb", "milvus"])
 def test_an_engine_is_refused(tmp_path: Path, engine: str) -> None:
     address = f"{engine}:{tmp_path / 'corpus'}"

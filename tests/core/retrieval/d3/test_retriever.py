@@ -12,7 +12,7 @@ import pytest
 from d3_making import Overlap
 from doubles import HashEmbedder, Reluctant, ScriptedModel
 from fixture_cases import examples
-from samples import GUIDE_WORDS, guide
+from samples import GUIDE_WORDS
 
 from structrag import Cache, EvidenceRetriever, Index
 from structrag.errors import (
@@ -261,24 +261,6 @@ def test_text_without_headings_that_fits_one_call_is_not_routed() -> None:
     assert [hit.chunk.text for hit in result.hits] == ["The owl hunts mice."]
 
 
-def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
-    for strategy in ("base", "hierbase", "lexical", "fused"):
-        model = answering("1-9", "1")
-        retriever = D3Retriever(index, llm=model, strategy=strategy)
-        estimate = retriever.estimate("What does the heron eat?")
-        assert model.prompts == []
-        cost = retriever.result("What does the heron eat?").cost
-        for stage in ("route", "select"):
-            for name in ("calls", "prompt_tokens", "answer_tokens", "scored"):
-                assert getattr(cost[stage], name) <= getattr(
-                    estimate.stages[stage], name
-                ), (
-                    strategy,
-                    stage,
-                    name,
-                )
-
-
 def test_saved_and_opened_it_finds_the_same(index: D3Index, tmp_path: Path) -> None:
     index.save(tmp_path / "d3")
     index.save(tmp_path / "d3")
@@ -327,28 +309,6 @@ def test_documents_change_whole_or_not_at_all() -> None:
     with pytest.raises(InvalidParameter):
         index.update([document()])
     assert D3Retriever(D3Index()).search("anything") == []
-
-
-def test_settings_are_checked(index: D3Index) -> None:
-    for options in (
-        {"router": "llm"},
-        {"router": "x"},
-        {"strategy": "x"},
-        {"k": 0},
-        {"preset": "x"},
-    ):
-        with pytest.raises(InvalidParameter):
-            D3Retriever(index, **options)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter):
-        D3Retriever(index).results("one string")
-    with pytest.raises(InvalidParameter):
-        D3Retriever(index).result("q", where={"unknown": 1})
-    assert (
-        D3Retriever(index, selection=Selection(strategy="lexical")).strategy
-        == "lexical"
-    )
-    assert D3Retriever(index, llm=ScriptedModel("1")).strategy == "base"
-    assert D3Retriever(index).strategy == "fused"
 
 
 PUMPS = "# Pumps\n\nOne pump.\n\nTwo pump pump.\n\n# Fans\n\nOne fan.\n"
@@ -419,28 +379,6 @@ def test_the_tokens_of_the_best_are_the_limit(pumps: D3Index, strategy: str) -> 
     assert len(texts(tokens[0] + tokens[1])) == 2
     assert len(texts(tokens[0] + tokens[1] - 1)) == 1
     assert len(texts(None)) == len(texts(1000)) >= 2
-
-
-def test_the_papers_preset_reads_by_name_and_summarises_by_the_indexs_model() -> None:
-    summariser, model = ScriptedModel("Short."), ScriptedModel("1")
-    index = D3Index(embedder=HashEmbedder(), llm=summariser)
-    paper = D3Retriever(index, llm=model, preset="paper")
-    assert paper.routing.answer_format == "names"
-    assert paper.selection.short_tokens == 0
-    assert paper.selection.summariser is index.runner.llm
-    alone = D3Retriever(D3Index(), llm=model, preset="paper")
-    assert alone.selection.summariser is alone.runner.llm
-    plain = D3Retriever(index, llm=model)
-    assert plain.routing.answer_format == "ids" and plain.selection.summariser is None
-    # What is given stands.
-    changed = D3Retriever(
-        index,
-        llm=model,
-        preset="paper",
-        routing=Routing(share=0.1),
-        selection=Selection(short_tokens=9),
-    )
-    assert (changed.routing.share, changed.selection.short_tokens) == (0.1, 9)
 
 
 class Open:
@@ -579,27 +517,6 @@ def test_d3_routing(format_: str, tmp_path: Path) -> None:
             (retriever.result("Where is the red engine?").route.how, llm.calls - before)
         )
     assert [calls for _, calls in found] == [1, 1, 0]
-
-
-def test_d3_selection(tmp_path: Path) -> None:
-    index = D3Index(embedder=HashEmbedder())
-    index.add([guide()])
-    llm = Reluctant("[1]")
-    found = []
-    for _ in range(3):
-        before = llm.calls
-        retriever = D3Retriever(
-            index,
-            llm=llm.model,
-            cache=Cache(tmp_path / "c"),
-            router="scores",
-            strategy="base",
-        )
-        found.append(
-            (len(retriever.search("Where is the red engine?")), llm.calls - before)
-        )
-    assert [calls for _, calls in found] == [1, 1, 0]
-    assert [hits for hits, _ in found] == [1, 1, 1]
 
 
 def test_windows_are_filled_by_the_models_own_tokenizer(index: D3Index) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from d3_making import OUTLINE
 from doubles import ScriptedModel
 from fixture_cases import examples
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import D3Index, D3Retriever, read_text
-from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
 from structrag.retrieval.d3.outlines import OutlineSection, Routing
 from structrag.retrieval.d3.routing import (
@@ -107,16 +105,3 @@ def test_where_no_word_of_the_question_occurs(
     assert (result.route.how, result.rows) == (how, rows)
     assert len(result.route.sections) == len(rows)
     assert result.route.cost.scored == 3
-
-
-def test_text_without_headings_is_read_directly_unless_it_is_scored() -> None:
-    model = ScriptedModel("1")
-    flat = "It leaks oil.\n\nIt is brass.\n"
-    direct = route_of("What leaks?", "llm", flat, llm=model)
-    assert (direct.route.how, direct.rows, model.prompts) == ("direct", [0, 1], [])
-    assert route_of("What leaks?", "scores", flat).route.how == "scores"
-
-
-def test_no_model_is_an_error_here() -> None:
-    with pytest.raises(NoModel):
-        Runner().run(route_flow("What?", OUTLINE))

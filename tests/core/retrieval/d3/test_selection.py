@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from d3_making import QUESTION, TEXTS, Overlap, selected
+from d3_making import QUESTION, TEXTS, selected
 from doubles import HashEmbedder
 
 from structrag.errors import InvalidParameter
@@ -79,11 +79,3 @@ def test_a_match_in_the_path_alone_is_found_lexically() -> None:
         "lexical", ["Water is wet.", "Pumps move it."], context="What cats eat"
     ).positions == (0, 1)
     assert selected("lexical", ["Water is wet.", "Pumps move it."]).positions == ()
-
-
-def test_rerankers_see_the_path_unless_told_not_to() -> None:
-    seen, alone = Overlap(), Overlap()
-    selected("cross_encoder", cross_encoder=seen)
-    selected("cross_encoder", cross_encoder=alone, with_path=False)
-    assert seen.texts[0] == f"Guide > Animals\n{TEXTS[0]}"
-    assert alone.texts == TEXTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixture_cases import examples
 
-from structrag.retrieval.d3.routing import parse_names, usable_names
+from structrag.retrieval.d3.routing import parse_names
 
 PATHS = [
     ("D",),
@@ -20,13 +20,6 @@ PATHS = [
 @examples
 def test_names(answer: str, positions: list[int], dropped: int) -> None:
     assert parse_names(answer, PATHS) == (positions, dropped)
-
-
-@examples
-def test_which_answers_name_something(answer: str, good: bool) -> None:
-    assert usable_names([("Guide", "Engines"), ("Guide", "Bridges")], answer) is good
-    by_prompt = usable_names([("Guide", "Engines")], answer, empty=True)
-    assert by_prompt is (good or not answer)
 
 
 @examples

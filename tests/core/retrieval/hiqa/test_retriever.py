@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -20,12 +17,11 @@ from engine_making import ENGINES, address_in
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phone_making import NAMES, phone_retriever, phones
+from phone_making import phone_retriever, phones
 
 from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index
 from structrag.errors import InvalidParameter
 from structrag.model_calls.requests import Ranking, Search
-from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 SECTIONS = {
     "Features": "The phone has a bright display and two speakers.",
@@ -524,26 +520,6 @@ def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(
     assert embedder.calls == [[question]]
 
 
-def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
-    embedder = Seen()
-    index = Index(
-        embedder=embedder, views=("raw",), dense_store=HostStore(wants_vectors=True)
-    )
-    index.add(
-        [
-            Document(
-                f"# {name}\n\nIt lasts for 30 hours.",
-                id=name,
-                title=name,
-                format="markdown",
-            )
-            for name in NAMES
-        ]
-    )
-    assert phone_retriever(index).search("How long does the Nova C10 last?")
-    assert embedder.calls == [["How long does the Nova C10 last?"]]
-
-
 def test_a_name_no_longer_draws_the_vectors_away_from_what_is_asked() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     name = "Nova Ultra Pro Max A10"
@@ -674,50 +650,3 @@ def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
         InvalidParameter, match="where must use keys of the documents' metadata"
     ):
         HiQARetriever(far).search(queries[0], where={"colour": "red"})
-
-
-def test_tuning_and_a_lexical_route_over_an_engine(address: str) -> None:
-    near, far = both(address, numbered_manuals()[:8])
-    questions = [
-        LabelledQuestion(f"How is the battery of the {name} charged?", [name])
-        for name in PRODUCTS[:8]
-    ]
-    reports = [HiQARetriever(index).tune(questions) for index in (near, far)]
-    assert (reports[0].alpha, reports[0].beta) == (reports[1].alpha, reports[1].beta)
-    assert reports[0].score == pytest.approx(reports[1].score)
-
-    class Route:
-        def search(self, request: Search) -> Ranking:
-            chunks = [chunk.id for chunk in near.chunks() if "Camera" in chunk.path]
-            return [(name, 1.0 / (i + 1)) for i, name in enumerate(chunks)]
-
-    ours, theirs = (HiQARetriever(index, lexical=Route(), k=8) for index in (near, far))
-    same(ours, theirs, "pictures")
-    hits = same(ours, theirs, "pictures", where={"year": 2001})
-    assert {hit.chunk.doc_id for hit in hits} == {PRODUCTS[1], PRODUCTS[5]}
-
-
-async def test_searches_go_on_while_documents_are_replaced(address: str) -> None:
-    documents = numbered_manuals()[:6]
-    far = Index(embedder=HashEmbedder(), store=address)
-    far.add(documents)
-    retriever = HiQARetriever(far)
-    is_done = threading.Event()
-
-    def search() -> int:
-        found = 0
-        while not is_done.is_set():
-            hits = retriever.search("battery of the Nova A10", 4)
-            assert len(hits) == 4 and hits[0].chunk.doc_id == "Nova A10"
-            found += 1
-        return found
-
-    with ThreadPoolExecutor() as threads:
-        searches = threads.submit(search)
-        for i in range(4):
-            far.add([replace(documents[i], text=f"{documents[i].text}\nAgain {i}.")])
-        is_done.set()
-        assert searches.result() > 0
-    assert await retriever.asearch("battery of the Nova A10") == retriever.search(
-        "battery of the Nova A10"
-    )

@@ -67,21 +67,6 @@ def test_sync_is_async_and_the_limit_holds(retriever: MultiViewRetriever) -> Non
     assert len(hops.search(question)) == 1
 
 
-def test_self_ask_takes_it_as_a_retriever(retriever: MultiViewRetriever) -> None:
-    model = ScriptedModel(
-        lambda prompt: (
-            "Follow up: Who shot The Lantern?"
-            if "help of follow-up" in prompt
-            else "Ada Holm"
-        )
-    )
-    result = SelfAsk(TwoHop(retriever), model).answer(
-        "Where did the maker of The Lantern grow up?"
-    )
-    assert result.answer == "Ada Holm"
-    assert result.trace[0].retrieved.entities == ("Ada Holm",)
-
-
 def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) -> None:
     two = MultiViewRetriever(retriever.index, k=2, routes=("bm25",))
     question = "Who shot The Lantern?"

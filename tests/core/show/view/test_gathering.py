@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from view_making import HOSTILE, manual, splitters
+from view_making import manual, splitters
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.errors import InvalidParameter
@@ -32,13 +32,6 @@ def test_a_sections_tokens_include_those_below_it() -> None:
     assert root["tokens"] == pump["tokens"] > cleaning["tokens"] > 300
     assert (pump["parent"], cleaning["parent"]) == (0, 1)
     assert shown["text"][cleaning["start"] : cleaning["body"]] == "## Cleaning\n"
-
-
-def test_columns_are_tables_and_code() -> None:
-    (shown,) = gather([read_text(HOSTILE, id="d")], splitters())["documents"]
-    assert [shown["text"][start:end].strip() for start, end in shown["columns"]] == [
-        "| a | b |\n|---|---|\n| 1 | 2 |"
-    ]
 
 
 @pytest.mark.parametrize(
