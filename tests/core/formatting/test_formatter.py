@@ -191,19 +191,6 @@ def page_of(*lines: tuple[str, float]) -> Page:
     return Page(tuple(rows), 612, 792)
 
 
-def test_where_pages_begin_is_kept_with_the_text_alone() -> None:
-    pages = {"page_starts": "0:1 5:2"}
-    same = Document("# A\n\nOne two three.\n", id="a", format="markdown", meta=pages)
-    formatted = small(core_of).format(same).document
-    assert formatted.text == same.text and formatted.meta["page_starts"] == "0:1 5:2"
-    formatted = (
-        HiQAFormatter()
-        .format(read_text(PLAIN, id="b", format="text", meta=pages))
-        .document
-    )
-    assert formatted.text != PLAIN and "page_starts" not in formatted.meta
-
-
 def test_pages_by_their_layout_and_by_a_model() -> None:
     body = [
         ("The battery of the Nova lasts for nineteen hours of talk and", 10.0),
@@ -240,16 +227,6 @@ def test_running_heads_are_gone_before_the_model_is_asked() -> None:
     assert model.prompts[0].count("ACME Manual") == 1
     assert formatted.report.removed.count("ACME Manual") == 3
     assert formatted.document.text.count("ACME Manual") == 1
-
-
-def test_presets() -> None:
-    model = ScriptedModel(core_of)
-    HiQAFormatter.code(model).format(numbered(501))
-    assert len(model.prompts) == 2
-    assert model.prompts[0].count("Write every heading at the first level") == 2
-    model = ScriptedModel(core_of)
-    HiQAFormatter.paper(model, window_words=2000).format(numbered(1501))
-    assert len(model.prompts) == 1
 
 
 def test_equation_1_shows_the_whole_window_before_and_its_markdown() -> None:
@@ -310,15 +287,6 @@ def test_how_html_is_read(page: str, with_model: bool, mode: str) -> None:
     formatter = small(core_of) if with_model else HiQAFormatter()
     report = formatter.format(read_text(page, format="html")).report
     assert report.mode == mode
-
-
-def test_only_windows_that_fell_back_are_counted() -> None:
-    formatter = small(core_of)
-    formatter.format(numbered(W))
-    assert dict(formatter.usage.fallbacks) == {}
-    formatter = small("no")
-    list(formatter.format_all([numbered(W), numbered(2 * W)]))
-    assert formatter.usage.fallbacks["windows"] == 3
 
 
 def test_the_published_windows_have_500_words_and_50_of_padding() -> None:

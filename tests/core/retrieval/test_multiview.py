@@ -238,39 +238,7 @@ def test_where_fills_up_within_its_documents(index: Index) -> None:
 # -- bad arguments, odd indexes
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"k": 0}, "k must be a number of at least 1; got 0"),
-        ({"k": -1}, "k must be a number of at least 1"),
-        ({"k": 0.5, "preset": "paper"}, "k must be a number of at least 1"),
-        ({"k": 1.5}, "k must be a whole number with preset 'default'; got 1.5"),
-        ({"k": float("nan")}, "k must be"),
-        ({"k": float("inf")}, "k must be"),
-        ({"k": True}, "k must be"),
-        ({"k": "3"}, "k must be"),
-        ({"k": None}, "k must be"),
-        ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
-        ({"routes": ()}, "routes must be a sequence of different names"),
-        ({"routes": "dense"}, "routes must be a sequence of different names"),
-        (
-            {"routes": ("dense", "dense")},
-            "routes must be a sequence of different names",
-        ),
-        ({"routes": ("sparse",)}, "routes must be one of 'bm25', 'dense'"),
-        ({"views": ("title",)}, "views must be one of"),
-        ({"fusion": "rrf"}, "fusion must be one of 'minmax', 'union'; got 'rrf'"),
-        ({"order": "random"}, "order must be one of"),
-        ({"weights": {"colour": 2}}, "weights must be one of"),
-        ({"weights": {"raw": -1}}, r"weights\['raw'\] must be a number of at least 0"),
-        ({"weights": {"raw": float("nan")}}, r"weights\['raw'\] must be"),
-        ({"weights": {"raw": float("inf")}}, r"weights\['raw'\] must be"),
-        (
-            {"weights": {"raw": 2}, "preset": "paper"},
-            "weights work only with fusion='minmax'; 'union' takes none",
-        ),
-    ],
-)
+@examples
 def test_bad_settings(index: Index, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidParameter, match=sentence):
         MultiViewRetriever(index, **options)

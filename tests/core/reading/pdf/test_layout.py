@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from fixture_cases import examples
 from hypothesis import given, settings
@@ -14,9 +13,8 @@ from page_making import FULL, draft, line, page, text_from
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_blocks, markdown_headings
 from structrag.reading.paging import pages_between, written_starts
-from structrag.reading.pdf.layout import _Loose, _loose_note, markdown_of_pages
-from structrag.reading.pdf.pages import Grid, Page
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.running_heads import find_running_heads
 
 
@@ -127,14 +125,6 @@ def test_titles_read_as_on_the_page(pages: list[Page]) -> None:
         )
 
 
-@settings(max_examples=50, deadline=None)
-@given(random_pages(), st.integers(1, 6))
-def test_the_same_pages_give_the_same_text(pages: list[Page], times: int) -> None:
-    assert markdown_of_pages(pages) == markdown_of_pages(
-        [replace(page) for page in pages]
-    )
-
-
 # Paragraphs
 
 
@@ -198,26 +188,6 @@ def test_large_type_that_is_no_heading_is_noted(title: str, is_noted: bool) -> N
     assert notes == ((expected,) if is_noted else ())
 
 
-def test_large_type_is_noted_on_the_page_where_it_begins() -> None:
-    large = [line(FULL[:40], 700 + 20 * i, size=16) for i in range(3)]
-    first = page(*text_from(100), *large)
-    second = page(line("and ends here, on the second page:", 60, size=16))
-    (note,) = draft(first, second).uncertain
-    assert note.startswith("Large type on page 1 ")
-
-
-def test_five_of_the_guessed_words_are_shown() -> None:
-    words = ["alqha", "brxvo", "dqlta", "hqtel", "tqngo", "zxbra"]
-    lines = []
-    for i, word in enumerate(words):
-        lines.append(line(f"{FULL} {word[:3]}-", 100 + 24 * i))
-        lines.append(line(f"{word[3:]} {FULL}", 112 + 24 * i))
-    assert draft(page(*lines)).uncertain == (
-        "Rejoined by guess: 6 words broken at line ends, such as "
-        "'alq-ha', 'brx-vo', 'dql-ta', 'hqt-el', 'tqn-go'.",
-    )
-
-
 @given(
     st.lists(st.sampled_from(["• item", "Words of a page.", "1 Title", ""]), max_size=6)
 )
@@ -232,26 +202,3 @@ def test_every_page_with_text_is_told(texts: list[str]) -> None:
         if text:
             start = found.text.index(f"w{i}")
             assert pages_between(meta, start, start + 2) == (i + 1, i + 1)
-
-
-def test_blank_and_turned_lines_are_in_no_cell() -> None:
-    grid = Grid((50, 150, 250), (190, 210, 230))
-    inside = [
-        line("a", 195),
-        line(" ", 195, 160),
-        line("b", 215),
-        line("c", 215, upright=False),
-    ]
-    found = draft(page(*inside, grids=(grid,))).text
-    assert found == "| a |\n| --- |\n| b |\n\nc\n"
-
-
-def row(text: str, left: float = 60, page: int = 1, size: float = 10) -> Row:
-    return Row(page, (), text, size, False, left, left + 100, 200, 200 + size, True)
-
-
-def test_a_loose_table_is_named_by_its_beginning() -> None:
-    (first, *_) = rows = (row("x" * 61), row("y"))
-    note = _loose_note(_Loose(rows))
-    assert note.startswith("2 rows of page 1 that may be a table")
-    assert note.endswith(f"from {'x' * 60!r} on.") and len(first.text) == 61

@@ -77,16 +77,6 @@ def test_of_two_places_with_the_words_the_bookmark_takes_the_one_it_points_to() 
     assert found == [(1, "Pumps"), (1, "Notes"), (1, "Seals")]
 
 
-def test_words_before_a_title_are_no_number() -> None:
-    def draw(canvas: Any) -> None:
-        for number, title in enumerate(["Scope", "Method", "Data"]):
-            canvas.bookmarkHorizontal(title, 0, 700 - 100 * number)
-            canvas.addOutlineEntry(title, title, 0)
-            write(canvas, [f"Weeks from. {title}"], 72, 700 - 100 * number)
-
-    assert outline(made(draw)) == []  # the words stand in no rows of their own
-
-
 def test_a_bookmark_that_is_cut_off_names_the_whole_title() -> None:
     long = "Support schemes for heating and cooling of buildings from renewable sources"
     titles = [(long, long[:50], 0), ("Seals", "Seals", 0), ("Pipes", "Pipes", 0)]
@@ -284,16 +274,6 @@ def test_text_millions_of_points_away_costs_no_memory() -> None:
     )  # a point for each took all memory
     ordered, _ = reading_order([*near, far], [])
     assert {line.text for line in ordered} == {line.text for line in (*near, far)}
-
-
-@examples
-def test_numbered_titles_in_the_type_of_the_text_are_a_family(
-    titles: list[str],
-) -> None:
-    found = outline(made(book([(title, "", 0) for title in titles])))
-    assert [title for _, title in found] == titles
-    depths = [title.split()[0].rstrip(".").count(".") + 1 for title in titles]
-    assert [level for level, _ in found] == depths
 
 
 def test_numbered_steps_are_no_titles() -> None:

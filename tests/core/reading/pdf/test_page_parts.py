@@ -113,21 +113,6 @@ def test_titles_at_the_side_of_their_text_are_headings() -> None:
     ]
 
 
-def test_numbers_of_paragraphs_in_the_right_margin_cut_nothing() -> None:
-    texts = [prose(seed, 60) for seed in (1, 2, 3)]
-
-    def draw(canvas: Any) -> None:
-        y = 780.0
-        for number, text in enumerate(texts, start=17):
-            write(canvas, [str(number)], 545, y, 8)
-            y = write(canvas, wrapped(text, 10, 470), 60, y) - 14
-
-    text = pdf_document(made(draw)).text
-    assert (
-        text == "\n\n".join(f"{17 + i} {text}" for i, text in enumerate(texts)) + "\n"
-    )
-
-
 def test_numbers_of_paragraphs_in_the_margin_cut_nothing() -> None:
     def draw(canvas: Any) -> None:
         y = 780.0
@@ -177,25 +162,3 @@ def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) 
 
     sections = parse(pdf_document(made(draw))).sections[1:]
     assert [section.title for section in sections] == titles
-
-
-def test_code_that_fills_pages_stays_code_where_other_type_is_about_it() -> None:
-    code = [line for i in range(12) for line in (f"def f{i}(x):", "    return x", "")]
-
-    def draw(canvas: Any) -> None:
-        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
-        write(canvas, code, 60, y, 9, "Courier")
-
-    text = pdf_document(made(draw)).text
-    assert "def f10(x):\n    return x\n\ndef f11(x):\n    return x\n```" in text
-
-
-def test_items_of_a_list_in_type_of_one_width_are_no_code() -> None:
-    def draw(canvas: Any) -> None:
-        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
-        write(
-            canvas, ["• alpha_one", "• beta_two", "• gamma_three"], 60, y, 9, "Courier"
-        )
-
-    text = pdf_document(made(draw)).text
-    assert text.endswith("- alpha_one\n- beta_two\n- gamma_three\n")

@@ -13,7 +13,6 @@ from pdf_making import made, write
 
 from structrag import parse, read_file
 from structrag.errors import InvalidParameter
-from structrag.reading.paging import pages_between
 from structrag.reading.pdf.document import pages_of, pdf_document
 from structrag.reading.pdf.reader import read_pdf
 from structrag.records import Block, Document
@@ -163,16 +162,6 @@ def test_the_alternative_text_of_the_tags() -> None:
         BELOW[0],
     ]
     assert blocks(tagged("")) == blocks(tagged("a sign", boxes="30 0 0 20 72 450"))
-
-
-def test_chunks_of_the_image_know_the_page_and_the_text() -> None:
-    def draw(canvas: Any) -> None:
-        page(canvas, [])
-        page(canvas, [(72, 450, 300, 200)], (CAPTION, 435))
-
-    document = pdf_document(made(draw))
-    start = document.text.index("![")
-    assert pages_between(document.meta, start, start + 5) == (2, 2)
 
 
 def turned(draw: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -305,28 +305,7 @@ def test_parts_add_up_to_the_score(options: dict[str, Any], query: str) -> None:
 # -- bad input
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"k": 0}, "k"),
-        ({"k": 1.5}, "k"),
-        ({"alpha": 1.2}, "alpha"),
-        ({"alpha": "best"}, "alpha"),
-        ({"beta": -1}, "beta"),
-        ({"beta": float("nan")}, "beta"),
-        ({"beta": float("inf")}, "beta"),
-        ({"preset": "papers"}, "preset"),
-        ({"preset": "code", "routes": ("dense",)}, "routes"),
-        ({"preset": "code", "beta": 0.2}, "beta"),
-        ({"routes": "dense"}, "routes"),
-        ({"routes": ()}, "routes"),
-        ({"routes": ("dense", "sparse")}, "routes"),
-        ({"diversify": "mmr"}, "diversify"),
-        ({"view": "summary"}, "view"),
-        ({"order": "random"}, "order"),
-        ({"keywords": "IS3722"}, "keywords"),
-    ],
-)
+@examples
 def test_settings_that_are_not_allowed_are_named(
     options: dict[str, Any], named: str
 ) -> None:
