@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from fixture_cases import examples
 
 from structrag import read_text
@@ -27,19 +26,7 @@ def test_text_with_some_is_markdown() -> None:
     assert read_text(TWO + "\n**Valves**\n\nThey stop it.\n").format == "markdown"
 
 
-@pytest.mark.parametrize(
-    ("title", "is_heading"),
-    [
-        ("x" * 100, True),
-        ("x" * 101, False),
-        ("a " * 11 + "b", True),
-        ("a " * 12 + "b", False),
-        *((f"Pumps{sign}", False) for sign in ".:,;!"),
-        ("Pumps?", True),
-        ("Pumps (old)", True),
-        ("12", False),
-    ],
-)
+@examples
 def test_a_title_is_short_and_no_sentence(title: str, is_heading: bool) -> None:
     text = f"{TWO}\n**{title}**\n\nIt goes on.\n"
     assert titles(text) == ["Pumps", "Taps", *([title] if is_heading else [])]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.reading.files import read_text
 from structrag.reading.outline import Outline, build_outline
-from structrag.reading.sections import parse
 from structrag.records import Document, Heading
 
 levels = st.lists(st.integers(1, 6), max_size=12)
@@ -54,12 +52,3 @@ def test_parent_is_the_nearest_earlier_section_of_a_smaller_level(
             if other.level <= section.level
         ]
         assert section.end == (later[0] if later else sections[0].end)
-
-
-def test_plain_headings_are_remembered_beside_none() -> None:
-    document = read_text(
-        "TITLE\n=====\n\nWords.\n\nOTHER\n=====\n\nWords.\n", format="text"
-    )
-    for _ in range(2):
-        assert len(parse(document).sections) == 3
-        assert len(parse(document, plain_headings=False).sections) == 1

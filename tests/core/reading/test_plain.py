@@ -82,12 +82,6 @@ def test_blocks_tile(text: str, start: int, length: int) -> None:
         assert list(block.cuts) == sorted(set(block.cuts))
 
 
-@given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
-def test_line_ends_do_not_matter(text: str, end: str) -> None:
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    assert outline(plain.replace("\n", end)) == outline(plain)
-
-
 @pytest.mark.parametrize("case", cases("plain_headings"))
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_headings_by_example(case: Case, line_end: str) -> None:

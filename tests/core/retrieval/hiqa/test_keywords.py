@@ -45,20 +45,6 @@ def test_detected_names_and_their_numbers() -> None:
     assert "Acme Nova" not in statistics  # in four documents of five
 
 
-def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_frequent_name() -> (
-    None
-):
-    halves = indexed(
-        [
-            document(f"d{i}", f"{'Acme Nova' if i < 2 else 'Vega Line'} X{i}")
-            for i in range(4)
-        ]
-    )
-    assert HiQARetriever(halves).keyword_statistics()["Acme Nova"] == (2, 2)
-    three = indexed([document(f"d{i}", f"Acme Nova A{i}") for i in range(3)])
-    assert "Acme Nova" in HiQARetriever(three).keyword_statistics()
-
-
 def plain(name: str, title: str = "", text: str = "Words.", **meta: Any) -> Document:
     """A document without headings."""
     return Document(text, id=name, title=title, format="text", meta=meta)
