@@ -28,16 +28,6 @@ def test_unknown_question() -> None:
         macro_mean(["a"], {"a": 1.0, "z": 1.0})
 
 
-def test_bootstrap_of_a_constant_difference() -> None:
-    result = paired_bootstrap([0.75, 0.5, None], [0.5, 0.25, None])
-    assert (result.difference, result.low, result.high, result.n) == (
-        0.25,
-        0.25,
-        0.25,
-        2,
-    )
-
-
 def test_bootstrap_is_near_the_normal_interval_and_repeats() -> None:
     source = random.Random(0)
     first = [source.random() for _ in range(400)]

@@ -15,15 +15,6 @@ from structrag.reading.outline import build_outline
 from structrag.records import Document, Heading
 
 
-def test_trimmed_border_costs_nothing_in_nonspace() -> None:
-    texts = {"d": "gold  sentence"}
-    chunks = [("d", 0, 4), ("d", 6, 14)]
-    assert span_recall([("d", 0, 14)], chunks, SpanMeasure(texts)) == 1
-    assert span_recall(
-        [("d", 0, 14)], chunks, SpanMeasure(texts, "char")
-    ) == pytest.approx(12 / 14)
-
-
 def test_token_unit_counts_a_token_where_its_first_letter_is() -> None:
     measure = SpanMeasure(
         {"d": "ab cd ef"}, "token", token_spans=lambda _: [(0, 2), (2, 5), (5, 8)]

@@ -120,12 +120,6 @@ def test_a_question_has_one_kind_of_gold(
         questions_of(tmp_path, {"question": "a", **gold})
 
 
-def test_spans_count_more_than_columns(tmp_path: Path) -> None:
-    record = {"question": "a", "spans": [["pump.md", 2, 6]], "start": 0, "end": 1}
-    (question,) = questions_of(tmp_path, record)
-    assert question.spans == ((DOCUMENTS[0].id, 2, 6),)
-
-
 @examples
 def test_spans_outside_of_the_document_are_refused(
     tmp_path: Path, value: object, sentence: str

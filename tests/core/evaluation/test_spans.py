@@ -40,12 +40,6 @@ def test_worked_numbers() -> None:
     assert span_f1(gold, chunks, CHAR) == pytest.approx(160 / 190)
 
 
-def test_any_mode_takes_the_best_occurrence() -> None:
-    gold, found = [("d", 0, 10), ("e", 0, 10)], [("e", 0, 9), ("x", 0, 50)]
-    assert span_recall(gold, found, CHAR, mode="any") == pytest.approx(0.9)
-    assert span_recall(gold, found, CHAR) == pytest.approx(0.45)
-
-
 def test_gold_is_trimmed_before_chunking_error() -> None:
     texts = {"d": "a  gold  b"}
     assert chunking_error([("d", 1, 9)], [("d", 3, 7)], texts) == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from window_making import PLAIN, W, around, core_of, lost, numbered, small
 
 from structrag import Cache, read_text
 from structrag.errors import InvalidParameter
-from structrag.formatting.answers import forms
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.pages import Line, Page
@@ -57,19 +55,6 @@ WORDS = [
     "\n\n# H\n\n",
     "--",
 ]
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.sampled_from(WORDS), max_size=80).map(" ".join),
-    st.integers(1, 30),
-    st.integers(0, 10),
-)
-def test_an_identity_on_any_text_keeps_each_word_as_often(
-    text: str, size: int, padding: int
-) -> None:
-    formatted = small(core_of, window_words=size, padding_words=padding).format(text)
-    assert Counter(forms(formatted.document.text)) == Counter(forms(text))
 
 
 @settings(max_examples=150, deadline=None)

@@ -98,17 +98,6 @@ def test_bad_input_is_split_without_loss(name: str, format: str) -> None:
 
 
 @examples
-@pytest.mark.parametrize("format", ["html", "text", "markdown"])
-def test_nothing_gives_no_chunk(text: str, format: str) -> None:
-    document = read_text(text, format=format)
-    if not document.text.strip():
-        assert ContentAwareSplitter().split(document) == []
-        assert FixedSplitter().split(document) == []
-    else:
-        assert format != "html"
-
-
-@examples
 def test_formats(text: str, expected: str) -> None:
     assert detect_format(text) == expected
 

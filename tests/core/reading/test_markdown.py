@@ -21,13 +21,15 @@ def markdown_files() -> list[Path]:
     return sorted((DATA / "parsing").rglob("*.md"))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(nasty_text)
 def test_scan_equals_parser(text: str) -> None:
     for start in {0, front_matter(text).end}:
         assert markdown_headings(text, start) == parsed_headings(text, start)
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
 )

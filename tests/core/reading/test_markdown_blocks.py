@@ -82,6 +82,8 @@ def test_a_line_under_a_link_definition_belongs_to_the_heading_below_it() -> Non
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     not DATA.exists(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
 )

@@ -3,7 +3,6 @@ ones."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -199,42 +198,6 @@ def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
 # -- conditions
 
 
-def test_dense_search_in_one_document_equals_an_index_of_it_alone() -> None:
-    documents = [
-        Document(
-            "".join(f"# Part {i}\n\n{text}\n\n" for i, text in enumerate(TEXTS[n:])),
-            id=f"d{n}",
-            format="markdown",
-        )
-        for n in range(4)
-    ]
-    every = Index(embedder=HashEmbedder())
-    every.add(documents)
-    for document in documents:
-        alone = Index(embedder=HashEmbedder())
-        alone.add([document])
-        for query, fusion in itertools.product(QUERIES, ["minmax", "union"]):
-            inside = dense(every, fusion=fusion, k=4).search(
-                query, where={"doc_id": document.id}
-            )
-            expected = dense(alone, fusion=fusion, k=4).search(query)
-            assert [hit.chunk for hit in inside] == [hit.chunk for hit in expected]
-            assert [hit.score for hit in inside] == pytest.approx(
-                [hit.score for hit in expected], abs=1e-9
-            )
-            assert [dict(hit.routes) for hit in inside] == [
-                dict(hit.routes) for hit in expected
-            ]
-
-
-def test_where_fills_up_within_its_documents(index: Index) -> None:
-    hits = MultiViewRetriever(index, routes=("bm25",), k=5).search(
-        "unknownword", where={"doc_id": ["d2", "d4", "d6"]}
-    )
-    assert names(hits) == "d2d4d6"
-    assert MultiViewRetriever(index).search("pump", where={"doc_id": "nothing"}) == []
-
-
 # -- bad arguments, odd indexes
 
 
@@ -279,21 +242,3 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
         )
         == "d3"
     )
-
-
-def test_scores_of_words_are_divided_by_the_highest() -> None:
-    index = Index(embedder=None, views=("raw",))
-    texts = [
-        "pump pump pump",
-        "pump valve gauge",
-        "valve gauge tube",
-        "tube hose filter",
-    ]
-    index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
-    hits = MultiViewRetriever(index, routes=("bm25",), k=3).search("pump valve")
-    scores = {hit.chunk.doc_id: hit.scores["bm25:raw"] for hit in hits}
-    best = max(scores.values())
-    assert {hit.chunk.doc_id: hit.score for hit in hits} == pytest.approx(
-        {name: score / best for name, score in scores.items()}
-    )
-    assert 0 < min(scores.values()) < best  # the lowest found is not taken to 0

@@ -14,6 +14,7 @@ from structrag.chunks.divisions import divide, division_blocks
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Block, BlockKind
+from structrag.text import cutting
 from structrag.text.cutting import PIECE, Atom, Cutter, _cheapest
 
 costs = st.sampled_from([0.0, 0.2, 0.4, 1.0, 2.0])
@@ -38,7 +39,7 @@ def cost(
     return total
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sizes, st.integers(3, 20))
 def test_cuts_are_the_cheapest_of_all(
     parts: list[tuple[int, float, int]], budget: int
@@ -47,14 +48,18 @@ def test_cuts_are_the_cheapest_of_all(
         Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)
     ]
     repeated = [tokens for _, _, tokens in parts]
-    found = cost(atoms, _cheapest(atoms, budget, repeated), budget, repeated)
     every = []
     for n in range(len(atoms)):
         for cuts in combinations(range(1, len(atoms)), n):
             edges = [0, *cuts, len(atoms)]
             every.append(cost(atoms, list(pairwise(edges)), budget, repeated))
-    assert found is not None
-    assert abs(found - min(price for price in every if price is not None)) < 1e-6
+    for window in (0, 10**9):  # by an array, and by a loop
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cutting, "ARRAY_WINDOW", window)
+            runs = _cheapest(atoms, budget, repeated)
+        price = cost(atoms, runs, budget, repeated)
+        assert price is not None
+        assert abs(price - min(each for each in every if each is not None)) < 1e-6
 
 
 @pytest.mark.parametrize("case", cases("cuts"))

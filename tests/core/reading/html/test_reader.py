@@ -184,6 +184,7 @@ def test_real_pages(path: Path) -> None:
     check_page(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 @needs_data
 @pytest.mark.slow
 def test_annual_report() -> None:
@@ -263,7 +264,7 @@ def nested(flow: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 FLOW = st.recursive(SIMPLE | TEXT, nested, max_leaves=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(join(FLOW, most=6))
 def test_well_formed_pages_agree_with_html5lib(source: str) -> None:
     check_page(source)

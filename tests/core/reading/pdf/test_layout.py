@@ -12,7 +12,6 @@ from page_making import FULL, draft, line, page, text_from
 
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_blocks, markdown_headings
-from structrag.reading.paging import pages_between, written_starts
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.running_heads import find_running_heads
@@ -158,20 +157,6 @@ def test_lines_of_unknown_characters_alone_are_left_out() -> None:
     assert any("which 4 characters" in note for note in made.uncertain)
 
 
-def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
-    for picture, words, is_noted in (
-        ((0.0, 300.0, 600.0, 800.0), 19, True),  # the lower five eighths
-        ((0.0, 300.0, 600.0, 800.0), 20, False),
-        ((0.0, 320.0, 600.0, 800.0), 19, False),  # 60 % of the page
-        ((0.0, 700.0, 600.0, 800.0), 19, False),
-        ((500.0, 0.0, 600.0, 800.0), 19, False),
-    ):
-        caption = line(" ".join(["word"] * words), 700)
-        notes = draft(page(caption, images=(picture,))).uncertain
-        noted = any("mostly a picture" in note for note in notes)
-        assert noted == is_noted, (picture, words)
-
-
 def test_a_page_begins_at_its_paragraph_or_within_one() -> None:
     apart = draft(page(line("First.", 100)), page(line("Second.", 100)))
     assert apart.page_starts == ((0, 1), (len("First.\n\n"), 2))
@@ -186,19 +171,3 @@ def test_large_type_that_is_no_heading_is_noted(title: str, is_noted: bool) -> N
         f"Large type on page 1 was taken for a paragraph, not a heading: {title!r}."
     )
     assert notes == ((expected,) if is_noted else ())
-
-
-@given(
-    st.lists(st.sampled_from(["• item", "Words of a page.", "1 Title", ""]), max_size=6)
-)
-def test_every_page_with_text_is_told(texts: list[str]) -> None:
-    pages = [
-        page(line(f"{text} w{i}", 100)) if text else page()
-        for i, text in enumerate(texts)
-    ]
-    found = draft(*pages)
-    meta = written_starts(found.page_starts)
-    for i, text in enumerate(texts):
-        if text:
-            start = found.text.index(f"w{i}")
-            assert pages_between(meta, start, start + 2) == (i + 1, i + 1)

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
+from page_making import line
 from pdf_making import made, texts
 
 from structrag.reading.pdf.lines import (
+    _joined,
     lines_of,
 )
+from structrag.reading.pdf.pages import Grid
 from structrag.reading.pdf.pieces import TextPiece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
 
@@ -61,3 +64,20 @@ def test_hebrew_is_read_from_right_to_left(dejavu: str) -> None:
         canvas.drawRightString(500, 680, "שורה שנייה"[::-1])
 
     assert texts(read_pdf(made(draw))[0]) == ["שלום עולם", "שמאל", "שורה שנייה"]
+
+
+@examples
+def test_pieces_of_a_row_are_joined(
+    text: str, gap: float, down: float, size: float, expected: list[str]
+) -> None:
+    """A piece behind "ab", which ends at 70; their feet are at one height but for `down`."""
+    other = line(text, 110 - size + down, 70 + gap, size)
+    assert [one.text for one in _joined([line("ab", 100, 60), other], [])] == expected
+
+
+@examples
+def test_a_rule_parts_text_that_stands_beside_it(
+    rows: tuple[float, float], expected: list[str]
+) -> None:
+    lines, grid = [line("ab", 100, 60), line("cd", 100, 75)], Grid((50, 72, 99), rows)
+    assert [one.text for one in _joined(lines, [grid])] == expected

@@ -113,20 +113,6 @@ def test_titles_at_the_side_of_their_text_are_headings() -> None:
     ]
 
 
-def test_numbers_of_paragraphs_in_the_margin_cut_nothing() -> None:
-    def draw(canvas: Any) -> None:
-        y = 780.0
-        for number in range(1, 5):
-            write(canvas, [str(number)], 50, y)
-            y = write(canvas, wrapped(prose(number, 60), 10, 420), 90, y) - 12
-
-    text = pdf_document(made(draw)).text
-    assert text.split("\n\n") == [
-        f"{number} {prose(number, 60)}" + ("\n" if number == 4 else "")
-        for number in range(1, 5)
-    ]
-
-
 def test_titles_above_tables_alone_are_headings() -> None:
     def draw(canvas: Any) -> None:
         y = 780.0
@@ -162,3 +148,18 @@ def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) 
 
     sections = parse(pdf_document(made(draw))).sections[1:]
     assert [section.title for section in sections] == titles
+
+
+def test_numbers_of_paragraphs_in_the_right_margin_cut_nothing() -> None:
+    texts = [prose(seed, 60) for seed in (1, 2, 3)]
+
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for number, text in enumerate(texts, start=17):
+            write(canvas, [str(number)], 545, y, 8)
+            y = write(canvas, wrapped(text, 10, 470), 60, y) - 14
+
+    text = pdf_document(made(draw)).text
+    assert (
+        text == "\n\n".join(f"{17 + i} {text}" for i, text in enumerate(texts)) + "\n"
+    )

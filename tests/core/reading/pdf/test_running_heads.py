@@ -56,16 +56,6 @@ def test_keys_of_a_line(text: str, page_number: int, keys: list[HeadKey]) -> Non
     assert list(head_keys(text, page_number)) == keys
 
 
-@examples
-def test_sixty_percent_of_the_pages(on: list[int], count: int) -> None:
-    """Of all pages, of one side, or of a chapter's; two of six are too few."""
-    pages = [
-        page(*([line("Head", HEAD)] if i in on else []), *text_from(200))
-        for i in range(6)
-    ]
-    assert sum(map(len, find_running_heads(pages).removed)) == count
-
-
 @pytest.mark.parametrize(
     ("on_pages", "filled", "expected"),
     [

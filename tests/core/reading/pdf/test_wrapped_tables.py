@@ -57,35 +57,6 @@ def test_cells_are_read_row_by_row(columns: int, size: float) -> None:
     assert prose(99, 40) in text
 
 
-@pytest.mark.parametrize("columns", [2, 3])
-def test_without_blanks_cells_go_on_where_the_first_column_is_empty(
-    columns: int,
-) -> None:
-    lefts = [60, 150, 350][:columns]
-    rows = [
-        [name, *(prose(10 * i + j, 9 + (i + 3 * j) % 7).capitalize() for j in (1, 2))]
-        for i, name in enumerate(("Fault", "Noise", "Leak", "Smell"))
-    ]
-
-    def draw(canvas: Any) -> None:
-        y = write(canvas, wrapped(prose(98, 40), 10, 470), 60, 780) - 14
-        y = table(canvas, [row[:columns] for row in rows], lefts, y, blank=0)
-        write(canvas, wrapped(prose(99, 40), 10, 470), 60, y - 14)
-
-    text = markdown_of_pages(read_pdf(made(draw))).text
-    assert all(f"| {' | '.join(row[:columns])} |\n" in text for row in rows)
-
-
-def test_titles_at_the_side_of_texts_are_no_table() -> None:
-    def draw(canvas: Any) -> None:
-        y = 780.0
-        for i, title in enumerate(("Scope", "Cleaning", "Storage", "Repair", "End")):
-            write(canvas, [title], 60, y, 10, "Helvetica-Bold")
-            y = write(canvas, wrapped(prose(i, 40), 10, 300), 200, y) - 14
-
-    assert "|" not in markdown_of_pages(read_pdf(made(draw))).text
-
-
 def test_columns_of_text_whose_paragraphs_happen_to_be_level_are_no_table() -> None:
     def draw(canvas: Any) -> None:
         for x, seed in ((60, 1), (310, 2)):

@@ -163,20 +163,6 @@ def test_any_answers_give_a_valid_subset_and_sync_equals_async(
     )
 
 
-@settings(max_examples=40, deadline=None)
-@given(chosen=st.sets(st.integers(1, 12)), k=st.integers(1, 5))
-def test_a_chain_selects_from_what_came_before(chosen: set[int], k: int) -> None:
-    answer = ", ".join(map(str, sorted(chosen))) or "none"
-    base = selected("base", answer, LONG)
-    assert base.positions == tuple(i - 1 for i in sorted(chosen))
-    assert set(selected("base+monot5", answer, LONG, k=k).positions) <= set(
-        base.positions
-    )
-    assert set(
-        selected("hierbase", answer, LONG, hier_fallback=False).positions
-    ) <= set(base.positions)
-
-
 def test_hierbase_reads_summaries_of_the_summariser() -> None:
     def summarise(prompt: str) -> str:
         return "It leaks. " if "pump" in prompt else "Of brass."
@@ -223,3 +209,12 @@ def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
 
 
 # -- limits; characters or words are tokens
+
+
+def test_a_question_that_fills_the_context_takes_no_call() -> None:
+    runner = Runner(llm=ScriptedModel("1"))
+    flow = select_flow("cats " * 4000, chunks(TEXTS), Selection(strategy="base"))
+    evidence = runner.run(flow)
+    assert runner.usage.calls == 0
+    assert evidence.positions == (0, 2)
+    assert evidence.degraded == 1

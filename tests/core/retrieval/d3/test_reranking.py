@@ -47,17 +47,8 @@ def test_each_strategy_asks_its_own_reranker(strategy: str, with_context: bool) 
     assert asked == {"monot5": [], "cross_encoder": [], strategy: expected}
 
 
-def test_shares_are_probabilities_where_there_are_some() -> None:
-    assert shares([-0.1269, -0.9163], "monot5") == pytest.approx(
-        [0.8808, 0.4], abs=1e-4
-    )
-    assert shares([0.5], "monot5") == [1.0]
-    assert shares([0.3, 0.9], "cross_encoder") == [0.3, 0.9]
-    assert shares([0.0, 1.0], "cross_encoder") == [0.0, 1.0]
-    assert shares([], "cross_encoder") == []
-    assert shares([-2.0, 0.0], "cross_encoder") == pytest.approx(
-        [0.1192, 0.5], abs=1e-4
-    )
-    assert shares([0.0, 2.0], "cross_encoder") == pytest.approx([0.5, 0.8808], abs=1e-4)
-    assert shares([3.0, 1.5, 0.0], "lexical") == [1.0, 0.5, 0.0]
-    assert shares([0.2, 0.6, 0.4], "dense") == pytest.approx([0.0, 1.0, 0.5])
+@examples
+def test_shares_are_probabilities_where_there_are_some(
+    strategy: str, scores: list[float], expected: list[float]
+) -> None:
+    assert shares(scores, strategy) == pytest.approx(expected, abs=1e-4)

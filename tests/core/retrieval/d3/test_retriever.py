@@ -147,18 +147,6 @@ def test_route_and_select_in_two_calls(index: D3Index) -> None:
     assert all(len(hit.chunk.text) and hit.score == 1.0 for hit in result.hits)
 
 
-def test_identical_paragraphs_are_two(
-    index: D3Index,
-) -> None:
-    options: dict[str, Any] = {"llm": answering("2", "1-2")}
-    where = {"doc_id": "report"}
-    apart = D3Retriever(index, **options).search(
-        "What does the heron eat?", where=where
-    )
-    assert len({hit.chunk.id for hit in apart}) == 2
-    assert apart[0].chunk.text.strip() == apart[1].chunk.text.strip()
-
-
 PROSE = "I believe it may be the second one."
 UNUSABLE_IDS = {"", PROSE, "abc " * 10_000, "[" * 9999, "1. Dogs.\n2. Cats.", "第2段"}
 UNUSABLE_NAMES = (UNUSABLE_IDS - {""}) | {"1-4", "[1, 2, 999]", '{"ids": [1]}'}
@@ -241,13 +229,6 @@ def test_strategies_async_and_batch_give_the_same(
     assert results[0] == asyncio.run(retriever.aresult(questions[0]))
     assert results[0].hits
     assert results[2].hits == ()
-
-
-def test_dense_works_with_the_index_own_vectors() -> None:
-    index = D3Index()
-    index.add([document(), document(OTHER, "other")])
-    assert D3Retriever(index, strategy="dense").search("What does the heron eat?")
-    assert D3Retriever(index).search("What does the heron eat?")
 
 
 def test_text_without_headings_that_fits_one_call_is_not_routed() -> None:

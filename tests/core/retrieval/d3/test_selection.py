@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from d3_making import QUESTION, TEXTS, selected
-from doubles import HashEmbedder
+from d3_making import selected
 from fixture_cases import examples
 
 from structrag.errors import InvalidParameter
@@ -29,17 +28,6 @@ def test_bad_settings(changes: dict[str, Any], message: str) -> None:
 def test_chains_may_have_spaces() -> None:
     selection = Selection(strategy="base + monot5", monot5=Scorer())
     assert selection.stages == ("base", "monot5")
-
-
-def test_scores_are_those_of_the_models() -> None:
-    assert selected("monot5", k=2).scores == (-0.5, -0.5)
-    assert selected("cross_encoder", k=2).scores == (0.5, 0.5)
-    embedder = HashEmbedder()
-    expected = [
-        float(embedder.vector(f"Guide > Animals\n{text}") @ embedder.vector(QUESTION))
-        for text in TEXTS
-    ]
-    assert selected("dense", k=5).scores == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_match_in_the_path_alone_is_found_lexically() -> None:

@@ -74,23 +74,6 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     assert retriever.estimate(question).stages["select"].tokens == 0
 
 
-def test_what_is_found_fits_the_tokens(
-    index: D3Index, evidence: EvidenceRetriever
-) -> None:
-    for max_tokens in (1, 30, 200, 1000):
-        hits = D3Retriever(index, evidence=evidence, max_tokens=max_tokens).search(
-            "heron engine"
-        )
-        total = sum(hit.chunk.n_tokens for hit in hits)
-        assert hits and (len(hits) == 1 or total <= max_tokens)
-        starts = [
-            (hit.chunk.doc_id, hit.chunk.start)
-            for hit in hits
-            if hit.chunk.doc_id == "report"
-        ]
-        assert starts == sorted(starts)
-
-
 def test_evidence_must_be_there_and_hold_the_documents(index: D3Index) -> None:
     for options in ({"router": "evidence"}, {"strategy": "evidence"}):
         with pytest.raises(InvalidParameter, match="evidence must be passed"):

@@ -20,15 +20,3 @@ PATHS = [
 @examples
 def test_names(answer: str, positions: list[int], dropped: int) -> None:
     assert parse_names(answer, PATHS) == (positions, dropped)
-
-
-@examples
-def test_a_run_of_more_than_forty_words_is_compared_with_no_name(
-    words: int, positions: list[int], dropped: int
-) -> None:
-    title = " ".join(f"section{i}" for i in range(words))
-    assert parse_names(title, [(title,)]) == ([0], 0)
-    assert parse_names(title.replace("section7", "sektion7"), [(title,)]) == (
-        positions,
-        dropped,
-    )

@@ -115,3 +115,14 @@ def test_what_does_not_fit_the_index_is_refused(address: str) -> None:
         EvidenceRetriever.load(address)
     with pytest.raises(InvalidParameter, match="where must be None or a dict"):
         there.search("valve", where=lambda meta: True)
+
+
+def test_a_row_that_another_program_removed_is_missed(tmp_path: Path) -> None:
+    with address_in("lancedb", tmp_path) as address:
+        there = EvidenceRetriever(HashTokens(), store=address)
+        there.add([document(1)])
+        table: Any = there.store._table  # type: ignore[attr-defined]
+        chunk = there.store.chunks("d1")[2]
+        table.delete(f"chunk = '\"{chunk.id}\"'")
+        with pytest.raises(IndexDamaged, match="has lost a row of an index"):
+            there.search("Valve 1.3")

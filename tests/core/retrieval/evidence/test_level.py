@@ -38,15 +38,3 @@ def test_a_piece_of_many_is_found(many: EvidenceRetriever) -> None:
         assert hit.chunk.path == (f"Valve {number}.{part}",)
         (hit,) = many.search(f"Valve {number}.{part}", 1, where={"half": number % 2})
         assert hit.chunk.doc_id == f"d{number}"
-
-
-def test_what_is_asked_inside_a_document_is_all_of_it(many: EvidenceRetriever) -> None:
-    where = {"doc_id": "d5"}
-    alone = EvidenceRetriever(HashTokens())
-    alone.store.shared.update(many.store.shared)
-    alone.add([read_text(long(5), id="d5")])
-    question = "Is valve 5.7 opened by hand?"
-    hits, expected = many.search(question, where=where), alone.search(question)
-    assert [hit.chunk for hit in hits] == [hit.chunk for hit in expected]
-    scores = [hit.score for hit in hits]
-    assert scores == pytest.approx([hit.score for hit in expected], abs=0.02)

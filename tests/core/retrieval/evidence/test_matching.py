@@ -72,13 +72,3 @@ def test_only_the_pieces_around_the_hits_are_read_again() -> None:
     encoder.passes.clear()
     retriever.explain("Part 7", hits)
     assert 0 < len(encoder.passes[-1]) < 4
-
-
-@pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_sentences_of_a_later_document_have_their_own_scores(model: Any) -> None:
-    later = read_text("# Boats\n\nBoats float. They sink.\n", id="boats")
-    retriever = EvidenceRetriever.from_documents([*DOCUMENTS, later], model)
-    (hit,) = retriever.search("Which boats float?", 1)
-    (first, second) = retriever.explain("Which boats float?", [hit])[0]
-    assert hit.chunk.doc_id == "boats"
-    assert first.score == pytest.approx(hit.score) and first.score > second.score

@@ -245,30 +245,6 @@ def test_any_document_gives_exact_slices_and_more_tokens_give_more(
     assert covered[0] <= covered[1]
 
 
-@pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_a_table_of_2_000_rows(model: Any) -> None:
-    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(2_000))
-    document = read_text(f"| part | stock |\n|---|---|\n{rows}", id="stock")
-    retriever = EvidenceRetriever.from_documents([document], model)
-    hits = retriever.search("How many pieces of part 1234?", max_tokens=200)
-    assert "| part 1234 | 8638 pieces |" in "\n".join(texts(hits))
-    assert all(hit.chunk.context == "| part | stock |\n|---|---|" for hit in hits)
-    check(document, hits, 200)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
-@pytest.mark.parametrize(
-    "text", ["The pump leaks.", "x", "# Pump", "- a", "| a |\n|---|"]
-)
-def test_a_document_of_one_sentence(model: Any, text: str) -> None:
-    document = read_text(text, id="d")
-    retriever = EvidenceRetriever.from_documents([document], model)
-    for question in ("Which pump leaks?", "seal", "the"):
-        (hit,) = retriever.search(question)
-        assert hit.chunk.text == text and np.isfinite(hit.score)
-        assert len(retriever.search(question, 1)) == 1
-
-
 def test_an_embedder_whose_tokenizer_gives_no_offsets_embeds_sentences() -> None:
     class Slow(HashTokens):
         # As an embedder of sentence-transformers says of a slow tokenizer.
@@ -333,6 +309,8 @@ def test_a_row_comes_with_its_header_whatever_was_saved(tmp_path: Path) -> None:
     assert (alone.chunk.text, alone.chunk.context) == ("| part 77 | 539 pieces |", "")
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_manual_with_many_sections_with_minilm(minilm: Any) -> None:
     retriever = EvidenceRetriever.from_documents([manual()], minilm)
     (hit,) = retriever.search("How often is the heron rinsed?", max_tokens=40, k=1)

@@ -26,14 +26,6 @@ def test_chunks_are_the_splitters_own_and_in_characters() -> None:
     assert shown["text"] == document.text and shown["splits"][0]["series"] is None
 
 
-def test_a_sections_tokens_include_those_below_it() -> None:
-    (shown,) = gather([manual()], splitters())["documents"]
-    root, pump, cleaning = shown["sections"]
-    assert root["tokens"] == pump["tokens"] > cleaning["tokens"] > 300
-    assert (pump["parent"], cleaning["parent"]) == (0, 1)
-    assert shown["text"][cleaning["start"] : cleaning["body"]] == "## Cleaning\n"
-
-
 @pytest.mark.parametrize(
     "splitter", [PICSplitter(max_tokens=80, min_tokens=20), IDMSSplitter(max_tokens=80)]
 )
