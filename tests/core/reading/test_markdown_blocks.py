@@ -63,7 +63,7 @@ def check_against_the_whole(document: Document) -> None:
     assert [(b.kind, b.header_start) for b in blocks_of_sections(document)] == expected
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     lines=st.lists(st.sampled_from(LINES), max_size=14),
     end=st.sampled_from(["", "\n", "\n\n"]),

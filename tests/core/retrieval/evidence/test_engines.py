@@ -12,7 +12,7 @@ from doubles import HashEmbedder, HashTokens
 from engine_making import ENGINES, address_in
 
 from structrag import EvidenceRetriever, read_text
-from structrag.errors import InvalidParameter
+from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.level import FOUND
 
