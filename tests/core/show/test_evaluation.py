@@ -31,22 +31,6 @@ def test_evaluation_of_small_documents(tmp_path: Path) -> None:
         "fixed": FixedSplitter(4),
     }
     found = evaluate(DOCUMENTS, splitters, questions, depths=(1, 2), budgets=(3, 500))
-    assert list(found.methods[0].recall) == [
-        "first 1",
-        "first 2",
-        "3 tokens",
-        "500 tokens",
-    ]
-    for method in found.methods:
-        assert method.recall["500 tokens"].mean == 1.0  # everything fits
-        assert method.recall["first 1"].mean <= method.recall["first 2"].mean
-        assert method.recall["3 tokens"].mean < 1.0
-        assert len(method.scores["first 1"]) == 3
-    assert all(
-        gap.mean == gap.low == gap.high == 0
-        for gap in found.methods[1].difference.values()
-    )
-    assert found.methods[0].recall["first 1"].mean == 1.0
     figure = plot_evaluation(found)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert labels == ["sections", "again", "fixed"]

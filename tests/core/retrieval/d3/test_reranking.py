@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from d3_making import TEXTS, Overlap, selected
 from fixture_cases import examples
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structrag.retrieval.d3.reranking import keep, shares
 
@@ -20,21 +18,6 @@ def test_what_a_rule_keeps(
     expected: list[int],
 ) -> None:
     assert keep(scores, strategy, k=k, threshold=threshold) == expected
-
-
-@given(
-    st.lists(st.floats(-40, 40), max_size=8),
-    st.sampled_from(["monot5", "cross_encoder", "lexical", "dense"]),
-)
-def test_shares_are_from_0_to_1_in_the_order_of_the_scores(
-    scores: list[float], strategy: str
-) -> None:
-    found = shares(scores, strategy)
-    assert all(0 <= share <= 1 for share in found)
-    for score, share in zip(scores, found, strict=True):
-        assert all(
-            share >= found[i] for i, other in enumerate(scores) if score >= other
-        )
 
 
 @pytest.mark.parametrize("strategy", ["monot5", "cross_encoder"])

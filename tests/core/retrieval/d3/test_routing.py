@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from d3_making import OUTLINE
 from doubles import ScriptedModel
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,13 +11,9 @@ from structrag import D3Index, D3Retriever, read_text
 from structrag.model_calls.runner import Runner
 from structrag.retrieval.d3.outlines import OutlineSection, Routing
 from structrag.retrieval.d3.routing import (
-    Routed,
     RouteTally,
-    SearchedPart,
     route_flow,
-    routed_flow,
 )
-from structrag.retrieval.d3.selection import Selection
 
 
 def routed(
@@ -67,41 +59,3 @@ def test_the_papers_router_reads_its_prompt() -> None:
         assert ("Valve",) in [
             section.path for section in route.sections
         ] and not route.dropped
-
-
-TEXT = "# Pump\n\nIt leaks oil.\n\n# Valve\n\nIt is brass.\n\n# Fan\n\nIt hums.\n"
-
-
-def index_of(text: str = TEXT, **options: Any) -> D3Index:
-    index = D3Index(**options)
-    index.add([read_text(text, id="d", format="markdown")])
-    return index
-
-
-def route_of(
-    question: str,
-    router: str,
-    text: str = TEXT,
-    sentences: Mapping[int, float] | None = None,
-    llm: Any = None,
-    **routing: Any,
-) -> Routed:
-    flow = routed_flow(
-        question,
-        SearchedPart(index_of(text), None),
-        router,
-        Routing(**routing),
-        Selection(),
-        sentences,
-    )
-    return Runner(llm=llm).run(flow)
-
-
-@examples
-def test_where_no_word_of_the_question_occurs(
-    on_empty: str, how: str, rows: list[int]
-) -> None:
-    result = route_of("zebra", "scores", on_empty=on_empty)
-    assert (result.route.how, result.rows) == (how, rows)
-    assert len(result.route.sections) == len(rows)
-    assert result.route.cost.scored == 3

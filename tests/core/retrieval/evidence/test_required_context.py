@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from fixture_cases import examples
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence.required_context import (
-    RequiredContext,
     find_required_context,
 )
 
@@ -41,14 +38,3 @@ def test_an_item_is_read_with_its_lead_in(
     before: str, needle: str, leads: list[str]
 ) -> None:
     assert shown(f"{before}\n\n{LIST}", needle) == leads
-
-
-@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(1, 20))
-def test_what_is_shown_never_overlaps_the_passage(
-    start: int, length: int, lead_start: int, lead_length: int
-) -> None:
-    lead = RequiredContext(0, 30, lead_start, lead_start + lead_length)
-    span = lead.shown(start, start + length)
-    if span is not None:
-        assert lead.start <= span[0] < span[1] <= lead.end
-        assert span[1] <= start or span[0] >= start + length

@@ -4,7 +4,6 @@ to the documents."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,19 +166,6 @@ def test_after_any_changes_as_of_a_fresh_index(
         indexed([current[name] for name in index.document_ids]), keywords=listed
     )
     assert content(retriever) == content(fresh)
-
-
-def test_after_saving_and_loading(tmp_path: Path) -> None:
-    index = indexed(
-        [document(f"d{i}", title, BODIES[i % 5]) for i, title in enumerate(TITLES)]
-    )
-    index.delete("d2")
-    index.save(tmp_path / "index")
-    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder())
-    assert content(HiQARetriever(loaded)) == content(HiQARetriever(index))
-    assert [
-        hit.chunk.id for hit in HiQARetriever(loaded).search("A10 Pro battery")
-    ] == [hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")]
 
 
 def test_names_of_the_text_count_where_titles_say_none() -> None:

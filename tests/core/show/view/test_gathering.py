@@ -9,8 +9,6 @@ from view_making import manual, splitters
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.errors import InvalidParameter
-from structrag.evaluation.passages import Passages
-from structrag.records import Chunk, Document
 from structrag.show.view import gather
 
 
@@ -53,23 +51,3 @@ def test_series_are_those_of_the_explanation(splitter: Any) -> None:
 def test_gather_says_what_is_wrong(documents: list[Any]) -> None:
     with pytest.raises(InvalidParameter, match=r"nothing to show|same id"):
         gather(documents, splitters())
-
-
-def test_methods_are_named_with_their_limits() -> None:
-    class Whole:
-        def split(self, document: Document) -> list[Chunk]:
-            return []
-
-    calls: list[tuple[str, int, int]] = []
-    documents = [read_text("a", id="x"), read_text("b", id="y")]
-    data = gather(
-        documents,
-        {"whole": Whole(), "evidence": Passages()},
-        query="a",
-        progress=lambda *call: calls.append(call),
-    )
-    assert data["methods"] == [
-        {"name": "whole", "splitter": "Whole", "max_tokens": None},
-        {"name": "evidence", "splitter": "EvidenceRetriever", "passages": True},
-    ]
-    assert calls[:3] == [("whole", n, 2) for n in range(3)]
