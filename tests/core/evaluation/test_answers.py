@@ -70,19 +70,6 @@ def test_hits_at_k() -> None:
         hits_at_k(["paris"], chunks, 0)
 
 
-@given(
-    st.lists(PHRASES, max_size=4),
-    st.lists(PHRASES, min_size=1, max_size=3),
-    PHRASES,
-    PHRASES,
-)
-def test_more_aliases_or_chunks_never_lower_hits(chunks, aliases, alias, chunk) -> None:
-    score = hits_at_k(aliases, chunks, 9)
-    if score is not None:
-        assert hits_at_k([*aliases, alias], chunks, 9) >= score
-        assert hits_at_k(aliases, [*chunks, chunk], 9) >= score
-
-
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_an_answer_inside_words_of_its_own_is_found(left, alias) -> None:
     assert has_answer([alias], f"{left} {alias} end") is bool(answer_tokens(alias))

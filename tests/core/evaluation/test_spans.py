@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from span_making import CHAR, MEASURES, TEXTS, spans
 
 from structrag.errors import InvalidParameter
@@ -35,12 +32,6 @@ def test_worked_numbers() -> None:
     assert chunking_error(gold, chunks) == 1
     assert chunking_error([("d", 100, 150)], chunks) == 0
     assert chunking_error([*gold, ("d", 100, 150)], chunks) == 0.5
-
-
-def test_any_mode_takes_the_best_occurrence() -> None:
-    gold, found = [("d", 0, 10), ("e", 0, 10)], [("e", 0, 9), ("x", 0, 50)]
-    assert span_recall(gold, found, CHAR, mode="any") == pytest.approx(0.9)
-    assert span_recall(gold, found, CHAR) == pytest.approx(0.45)
 
 
 def test_gold_is_trimmed_before_chunking_error() -> None:
@@ -76,57 +67,6 @@ def test_against_sets_of_characters(measure, gold, retrieved) -> None:
         if covered([g], measure)
     )
     assert span_recall(gold, retrieved, measure, mode="any") == pytest.approx(best)
-
-
-@pytest.mark.parametrize("mode", ["all", "any"])
-@given(gold=spans(1), retrieved=spans(), more=spans(), data=st.data())
-def test_recall_invariants(mode, gold, retrieved, more, data) -> None:
-    measure = MEASURES["nonspace"]
-    score = span_recall(gold, retrieved, measure, mode=mode)
-    if score is None:
-        return
-    assert 0 <= score <= 1
-    assert span_recall(gold, retrieved + more, measure, mode=mode) >= score
-    assert (
-        span_recall(gold, [*reversed(retrieved), *retrieved], measure, mode=mode)
-        == score
-    )
-    halves = []
-    for doc_id, start, end in retrieved:
-        cut = data.draw(st.integers(start, end))
-        halves += [(doc_id, cut, end), (doc_id, start, cut)]
-    assert span_recall(gold, halves, measure, mode=mode) == score
-    assert (
-        span_recall(
-            gold,
-            [(doc_id, 0, len(text)) for doc_id, text in TEXTS.items()],
-            measure,
-            mode=mode,
-        )
-        == 1
-    )
-
-
-@given(
-    gold=spans(1),
-    cuts=st.lists(st.integers(0, 30), max_size=5),
-    more=st.lists(st.integers(0, 30), max_size=5),
-)
-def test_tilings(gold, cuts, more) -> None:
-    def tiling(places):
-        return [
-            (doc_id, start, end)
-            for doc_id, text in TEXTS.items()
-            for edges in [sorted({0, len(text), *(p for p in places if p < len(text))})]
-            for start, end in pairwise(edges)
-        ]
-
-    if chunking_error(gold, tiling([]), TEXTS) is None:
-        return
-    assert chunking_error(gold, tiling([]), TEXTS) == 0
-    assert chunking_error(gold, tiling(cuts + more), TEXTS) >= chunking_error(
-        gold, tiling(cuts), TEXTS
-    )
 
 
 @given(gold=spans(1), chunks=spans())

@@ -155,6 +155,7 @@ def test_the_limit_of_memory_holds_for_each_file() -> None:
             asked("take_memory", little, bytes=1_500_000_000)
 
 
+@pytest.mark.long
 @LINUX
 @pytest.mark.slow
 def test_a_process_that_holds_much_memory_ends() -> None:
@@ -209,6 +210,7 @@ def bomb(depth: int, width: int) -> bytes:
     return data + head + table + end + b"startxref\n%d\n%%%%EOF\n" % len(data)
 
 
+@pytest.mark.long
 @LINUX
 @pytest.mark.slow
 def test_a_bomb_of_nested_forms_takes_nothing_else_down(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,18 +72,3 @@ def test_answers_are_freed_of_what_stands_around_them(reply: str, answer: str) -
 @examples
 def test_answers_that_say_nothing(answer: str) -> None:
     assert is_nothing(answer)
-
-
-@pytest.mark.parametrize(
-    ("question", "length"),
-    [
-        ("x" * 599 + "?", 600),
-        ("x" * 600 + "?", 600),  # without a space: anywhere
-        ("ab " * 199 + "abc", 600),
-        ("ab " * 199 + "abcd", 596),  # a whole word less
-    ],
-    ids=["word", "long word", "words", "long words"],
-)
-def test_a_follow_up_of_600_characters_is_kept(question: str, length: int) -> None:
-    kind, text = read_reply(f"Follow up: {question}")
-    assert (kind, len(text)) == ("follow_up", length) and question.startswith(text)
