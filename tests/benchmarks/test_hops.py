@@ -71,27 +71,3 @@ def test_chroma_rows_stand_beside_the_published(
     )
     by_corpus = evidence_chroma.by_corpus(dataset.questions, measured)
     assert f"| {evidence_chroma.FIVE} | 100.0 | 0 | 0 |" in by_corpus
-
-
-def test_how_near_is_chosen_without_the_corpus(
-    dataset: Dataset, encoder: HashTokens
-) -> None:
-    five = evidence_chroma.systems(dataset, encoder, count_tokens)[evidence_chroma.FIVE]
-    nears = evidence_chroma.nears(five)
-    measured = evidence_chroma.scores([ASKED, ASKED], nears, count_tokens)
-    gold = [((name, 0, 5),) for name in ("a", "b")]
-    questions = [Question("q", "?", (), one, any=False) for one in gold]
-    table = evidence_chroma.near_table(questions, measured)
-    assert table.count("| 100.0 | 100.0 | 100.0 |") == len(evidence_chroma.NEARS) + 1
-    for (name, found), recall in zip(
-        measured.items(), [[1.0, 0.0]] * 3 + [[0.0, 0.5]] * 9, strict=True
-    ):
-        assert name in nears
-        found["recall"] = recall
-    # without a, whose question only the first distance finds, another one is best; so for b
-    table = evidence_chroma.near_table(questions, measured)
-    assert "| chosen without the corpus | 0.0 | 0.0 | 0.0 |" in table
-    assert (
-        "| 60 | 50.0 | 50.0 | 50.0 |" in table
-        and "| 120 | 25.0 | 25.0 | 25.0 |" in table
-    )

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from doubles import HashEmbedder
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import LLM
 from langchain_core.stores import InMemoryByteStore
 from langchain_fakes import BagOfWords
 from pydantic import BaseModel, ConfigDict
 
 from langchain_structrag import (
     LangChainEmbedder,
-    LangChainModel,
     MultiViewRetriever,
     StructragEmbeddings,
 )
@@ -46,20 +44,6 @@ class Fields(BaseModel, BagOfWords):
 class Cached(BagOfWords):
     def __init__(self, underlying: Embeddings) -> None:
         self.underlying = underlying
-
-
-class Unnamed(LLM):
-    prefix: str = ""
-    n: int = 1
-
-    @property
-    def _llm_type(self) -> str:
-        return "unnamed"
-
-    def _call(
-        self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any
-    ) -> str:
-        return self.prefix
 
 
 class Encoder:
@@ -94,15 +78,6 @@ def test_embeddings_without_a_model_name_are_told_apart() -> None:
     assert len(set(names)) == len(names)
     assert names[0] == "langchain_fakes.BagOfWords()"
     assert not any("secret" in name or "sk-" in name for name in names)
-
-
-def test_language_models_without_a_model_name_are_told_apart() -> None:
-    names = [
-        LangChainModel(model).name
-        for model in (Unnamed(), Unnamed(prefix="a"), Unnamed(prefix="b"), Unnamed(n=2))
-    ]
-    assert len(set(names)) == 4
-    assert names[1] == LangChainModel(Unnamed(prefix="a")).name
 
 
 class ServedModel(BagOfWords):

@@ -122,19 +122,6 @@ def test_two_workers_give_the_nodes_of_one(socket_enabled):
     assert [node.to_dict() for node in pair] == [node.to_dict() for node in alone]
 
 
-def test_a_document_store_skips_what_it_has():
-    from llama_index.core.storage.docstore import SimpleDocumentStore
-
-    pipeline = IngestionPipeline(
-        transformations=[ContentAwareNodeParser()],
-        docstore=SimpleDocumentStore(),
-        docstore_strategy="duplicates_only",
-    )
-    document = Document(text="# A\n\na\n", id_="d")
-    assert len(pipeline.run(documents=[document])) == 1
-    assert pipeline.run(documents=[document]) == []
-
-
 def test_our_nodes_survive_a_sentence_splitter_behind_them():
     text = "# A\n\none two.\n\n## B\n\nthree four.\n"
     nodes = SentenceSplitter(chunk_size=100, chunk_overlap=0)(parse(text))
