@@ -45,16 +45,6 @@ def test_every_bridge_is_measured(dataset: Dataset, encoder: HashTokens) -> None
     assert "gain in both, 500" in hops.table(values)
 
 
-def test_half_of_the_evidence_is_not_both_facts(
-    dataset: Dataset, encoder: HashTokens
-) -> None:
-    searching = hops.retrievers(dataset, encoder, count_tokens)[hops.EVIDENCE]
-    first = searching.search("Ada Holm harbour town", max_tokens=12)
-    measure = hops.SpanMeasure(dataset.texts)
-    found = hops.points([ASKED], lambda _: first, measure, count_tokens)
-    assert found["both 1000"] == [0.0] and 0 < found["recall 1000"][0] < 1
-
-
 def test_chroma_rows_stand_beside_the_published(
     dataset: Dataset, encoder: HashTokens
 ) -> None:

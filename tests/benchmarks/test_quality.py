@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks import quality
@@ -73,24 +72,6 @@ def test_every_system_finds_what_bm25_names(measured: dict[str, object]) -> None
     )
     assert sections["recall"]["top 5"] == 100
     assert sections["tokens_at_top_5"] > 0
-
-
-def test_queries_are_embedded_once() -> None:
-    calls: list[list[str]] = []
-
-    class Counting:
-        name = "counting"
-        max_tokens = 7
-
-        def embed(self, texts: list[str], *, query: bool = False) -> object:
-            calls.append(list(texts))
-            return np.ones((len(texts), 2), dtype=np.float32)
-
-    embedder = quality.RememberedQueries(Counting())
-    for _ in range(3):
-        assert embedder.embed(["a", "b"], query=True).shape == (2, 2)
-    assert calls == [["a"], ["b"]]
-    assert (embedder.name, embedder.max_tokens) == ("counting", 7)
 
 
 def test_the_command_writes_its_page(

@@ -3,7 +3,6 @@ are called, what they share."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,6 @@ from langchain_structrag import LangChainModel
 from langchain_structrag.hiqa import ImageDescriber
 from langchain_structrag.models import as_language_model
 from structrag.errors import InvalidParameter
-from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Ask
 from structrag.model_calls.runner import Runner
 
@@ -202,21 +200,6 @@ def test_chains_are_told_apart_by_all_their_parts() -> None:
     )
     hidden = ("secret", "Be brief", "#unnamed")
     assert not any(part in name for name in names.values() for part in hidden)
-
-
-def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "calls.sqlite")
-
-    def ask(answer: str, **options: Any) -> Any:
-        chain = Chat(model="a") | RunnableLambda(lambda message: answer)
-        return Runner(llm=LangChainModel(chain, **options), cache=cache).run(_ask())
-
-    with pytest.warns(UserWarning, match="cache cannot keep answers of the llm"):
-        assert [ask("one"), ask("two")] == ["one", "two"]
-    assert [ask("one", name="mine"), ask("two", name="mine")] == ["one", "one"]
-    one = LangChainModel(RunnableLambda(echo))
-    assert one.name != LangChainModel(RunnableLambda(echo)).name
-    assert one.name == one.name
 
 
 async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:

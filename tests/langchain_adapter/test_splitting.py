@@ -45,24 +45,6 @@ def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> Non
     assert by_model.split_text(text) == splitter.split_text(text)
 
 
-def test_an_encoding_that_is_not_here_is_tiktokens_to_fetch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tiktoken = pytest.importorskip("tiktoken")
-    letters = tiktoken.Encoding(
-        "letters",
-        pat_str=r".",
-        mergeable_ranks={bytes([i]): i for i in range(256)},
-        special_tokens={"<|end|>": 256},
-    )
-    monkeypatch.setattr(tiktoken, "get_encoding", {"letters": letters}.__getitem__)
-    splitter = ContentAwareTextSplitter.from_tiktoken_encoder("letters", chunk_size=9)
-    chunks = splitter.split_text("One two. Three four. <|end|>")
-    assert len(chunks) > 2 and max(map(len, chunks)) <= 9
-    with pytest.raises(KeyError):  # what tiktoken raises
-        ContentAwareTextSplitter.from_tiktoken_encoder("other")
-
-
 def tokenizer() -> Tokenizer:
     made = Tokenizer(
         WordLevel(

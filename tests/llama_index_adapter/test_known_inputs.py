@@ -101,6 +101,7 @@ def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_workers_give_the_nodes_of_one(socket_enabled):
     from llama_index.core.storage.docstore import SimpleDocumentStore
 

@@ -3,8 +3,6 @@ saving."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
@@ -17,7 +15,6 @@ from llama_index.core.vector_stores import (
     SimpleVectorStore,
 )
 from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM
-from ticking import ticking
 
 from llama_index_structrag import (
     IndexBuildEndEvent,
@@ -90,23 +87,6 @@ def test_a_store_that_caps_its_answers_still_gives_k():
         documents(), embed_model=HashEmbedding(), vector_store=store, similarity_top_k=6
     )
     assert len(retriever.retrieve("dogs")) == 6
-
-
-async def test_async_calls_leave_the_loop_free():
-    many = [
-        Document(text="\n\n".join(f"## S{i}\n\n{text}" for i in range(20)), id_=name)
-        for name, text in TEXTS.items()
-    ]
-    slow = ScriptedLLM(prompts=[], async_calls=0)
-    start = time.perf_counter()
-    async with ticking(0.002) as ticks:
-        retriever = await MultiViewRetriever.afrom_documents(
-            many, embed_model=HashEmbedding(), llm=slow
-        )
-        await retriever.aretrieve("dogs")
-    spent = time.perf_counter() - start
-    assert slow.async_calls > 0
-    assert ticks() > spent / 0.1
 
 
 def test_prompts_can_be_read_and_replaced():

@@ -24,20 +24,6 @@ from structrag.errors import InvalidParameter
 series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
 
 
-@given(series, st.floats(0.1, 10), st.floats(-3, 3))
-def test_scaling_and_shifting_similarities_changes_no_label(
-    values: np.ndarray, factor: float, shift: float
-) -> None:
-    threshold = threshold_of(values, "mean")
-    if np.abs(values - threshold).min() < 1e-6:
-        return
-    moved = values * factor + shift
-    assert (
-        labels(moved, threshold_of(moved, "mean")).tolist()
-        == labels(values, threshold).tolist()
-    )
-
-
 @given(series, st.floats(0, 0.5))
 def test_hysteresis_never_adds_runs(values: np.ndarray, margin: float) -> None:
     threshold = threshold_of(values, "mean")

@@ -148,15 +148,6 @@ def test_json_and_markdown_exclude_each_other(
     assert code == 2 and "--json and --markdown cannot be combined" in err
 
 
-def test_one_method_has_no_difference(
-    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
-) -> None:
-    _, out, _ = run(
-        capsys, "eval", manual, "--questions", questions, "--method", "fixed"
-    )
-    assert "Difference" not in out and "\nfixed " in out
-
-
 @examples
 def test_mistakes_in_the_questions(
     capsys: pytest.CaptureFixture[str],

@@ -162,18 +162,6 @@ def test_the_configuration_is_saved_in_place(address: str, tmp_path: Path) -> No
         store.save(tmp_path / "elsewhere")
 
 
-def test_half_precision_is_kept(address: str) -> None:
-    store = opened(address, Store(VIEWS, dtype="float16").settings)
-    own = Store(VIEWS, dtype="float16")
-    for each in (store, own):
-        each.put(entry("a", ["apple", "fig"]))
-    right = [score for _, score in own.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)]
-    scores = [
-        score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)
-    ]
-    assert scores == pytest.approx(right, abs=2e-3) and len(scores) == 2
-
-
 def test_strings_of_any_kind_and_length_come_back(address: str) -> None:
     """Ids, metadata and texts that no language of filters could quote, and one above any limit."""
     text = " ".join(f"w{i * i}" for i in range(30_000))

@@ -119,14 +119,6 @@ def test_every_token_has_a_row_and_a_weight(
         StaticEmbedder(model)
 
 
-def test_vectors_of_one_number_each_are_rows_too() -> None:
-    assert static_of_rows(ROWS[:, :1] + 1).dimension == 1
-    model = model2vec.StaticModel(ROWS, words())
-    model.embedding = ROWS[:, 0]
-    with pytest.raises(InvalidParameter, match=r"got shape \(4,\)"):
-        StaticEmbedder(model)
-
-
 def test_a_folder_of_model2vec_is_read(tmp_path: Path) -> None:
     static = static_of_rows(normalise=False)
     static.model.save_pretrained(tmp_path)
