@@ -54,21 +54,3 @@ def test_what_searches_an_index_has_its_cache(tmp_path: Path) -> None:
     index.save(tmp_path / "d3")
     again = D3Index.load(tmp_path / "d3", embedder=embedder, batch_size=3)
     assert again.runner.call_settings.batch_size == 3
-
-
-def test_true_stands_for_a_line_on_standard_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    progress = CallSettings(progress=True).progress
-    assert callable(progress)
-    progress("embed", 1, 2)
-    progress("embed", 2, 2)
-    # No terminal: the end of each stage.
-    assert capsys.readouterr().err == "embed: 2 of 2\n"
-    assert CallSettings(progress=False).progress is None
-    with pytest.raises(
-        InvalidParameter, match=r"progress must be a function .* or True for a line"
-    ):
-        CallSettings(progress=3)  # type: ignore[arg-type]
-    index = Index(progress=True)
-    index.add([read_text("# Pumps\n\nPumps move water.")])

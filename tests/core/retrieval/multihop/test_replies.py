@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
