@@ -263,7 +263,7 @@ def evidence_table(found: dict[str, Measured]) -> str:
 def difference(own: Measured, other: Measured, name: str) -> str:
     """In points, with its interval."""
     found = paired_bootstrap(own.values[name], other.values[name])
-    return f"{100 * found.difference:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
 
 
 def evidence_page(

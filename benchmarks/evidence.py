@@ -508,7 +508,7 @@ def against_base(values: Values) -> str:
                 of_set[name]["recall"]["1000"], of_set[BASE]["recall"]["1000"]
             )
             cells.append(
-                shown(Interval(*(100 * x for x in (gap.difference, gap.low, gap.high))))
+                shown(Interval(*(100 * x for x in (gap.mean, gap.low, gap.high))))
             )
         rows.append([name, *cells])
     return markdown_table(["", *values], rows, labels=1)

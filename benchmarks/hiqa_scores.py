@@ -140,4 +140,4 @@ def against(values: Sequence[float], base: Sequence[float]) -> str:
     """The difference to another system in points, with the 95% interval of a paired bootstrap over
     the questions."""
     found = paired_bootstrap(values, base)
-    return f"{100 * found.difference:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

@@ -192,7 +192,7 @@ def table(values: Mapping[str, Mapping[str, Points]]) -> str:
 
 def _gain(found: Points, base: Points, name: str) -> str:
     gap = paired_bootstrap(found[name], base[name])
-    points = (100 * value for value in (gap.difference, gap.low, gap.high))
+    points = (100 * value for value in (gap.mean, gap.low, gap.high))
     return shown(Interval(*points))
 
 

@@ -151,9 +151,7 @@ def against_peer(results: Mapping[str, Any], base: str) -> str:
         )
         gaps = [paired_bootstrap(first, second) for first, second in pairs]
         cells = [
-            _gap(
-                Interval(*(100 * each for each in (gap.difference, gap.low, gap.high)))
-            )
+            _gap(Interval(*(100 * each for each in (gap.mean, gap.low, gap.high))))
             for gap in gaps
         ]
         differences = [

@@ -101,7 +101,7 @@ def differences(
                 scores[system.name].recall[point], base.recall[point]
             )
             intervals[point] = (
-                100 * found.difference,
+                100 * found.mean,
                 100 * found.low,
                 100 * found.high,
             )

@@ -159,7 +159,7 @@ def table(words: Mapping[str, Recalls], stems: Mapping[str, Recalls]) -> str:
         cells.append(shown(mean_of_sets(gaps)))
         for a, b in zip(plain, stemmed, strict=True):
             one = paired_bootstrap(b, a)
-            points = (100 * value for value in (one.difference, one.low, one.high))
+            points = (100 * value for value in (one.mean, one.low, one.high))
             cells.append(shown(Interval(*points)))
         rows.append([name, *cells])
     return markdown_table(["", "words", "stems", "difference", *words], rows, labels=1)

@@ -19,7 +19,6 @@ from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.integrations.documents import is_pdf
 from structrag.integrations.formatted import format_notes, formatter_of
 from structrag.integrations.metadata import PAGES_KEY, without_page_starts
-from structrag.model_calls.settings import ASKING, CallSettings
 from structrag.model_calls.usage import Usage
 from structrag.reading.formats import check_format
 
@@ -72,7 +71,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         reader: The reader of PDF files, as in `structrag.read_file`: "layout", "docling" or your
             own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
-            repeat_prompt, whole_previous, cache, max_concurrency, max_calls, progress, timeout.
+            cache, max_concurrency, max_calls, progress, timeout.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -105,11 +104,8 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
             "reader": reader,
         }
         self._remake = partial(type(self), llm, **options, **settings)
-        call_settings = CallSettings(
-            **{name: others.pop(name) for name in ASKING if name in others}
-        )
         self.core: CoreFormatter = formatter_of(
-            preset, as_language_model(llm), call_settings=call_settings, **others
+            preset, as_language_model(llm), **others
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

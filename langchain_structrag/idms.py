@@ -52,7 +52,6 @@ from structrag.integrations.splitters import (
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallSettings
 from structrag.records import Chunk
 
 if TYPE_CHECKING:
@@ -250,7 +249,10 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
         self._models = models_of(
             embedding,
             llm,
-            CallSettings(cache, batch_size, max_concurrency, progress=progress),
+            cache=cache,
+            batch_size=batch_size,
+            max_concurrency=max_concurrency,
+            progress=progress,
         )
 
     def transform_documents(

@@ -26,7 +26,7 @@ from structrag.model_calls.cache import Cache
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Embedder, Flow, LanguageModel
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallSettings
+from structrag.model_calls.settings import ASKING, CallSettings
 from structrag.model_calls.usage import CallTokens, Usage, reported_tokens
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.embedders import as_fixed_embedder
@@ -98,7 +98,8 @@ class StructragEmbeddings(Embeddings):
         self.embedder: Embedder = as_fixed_embedder(embedder)
         self._runner = Runner(
             embedder=self.embedder,
-            call_settings=CallSettings(cache=cache, batch_size=batch_size),
+            cache=cache,
+            batch_size=batch_size,
         )
 
     @property
@@ -392,12 +393,18 @@ def _shown(declared: Any) -> str:
     return str(declared)
 
 
-def models_of(embedding: Any, llm: Any, call_settings: CallSettings) -> dict[str, Any]:
-    """Arguments of a `Runner` for models that a user gave."""
+def models_of(embedding: Any, llm: Any, **options: Any) -> dict[str, Any]:
+    """Return the arguments of a `Runner` for a user's models.
+
+    Args:
+        options: Settings of `CallSettings`. They are checked, and a cache is opened once for all
+            runners.
+    """
+    settings = CallSettings(**options)
     return {
         "embedder": None
         if embedding is None
         else core_embedder(as_embedder(embedding)),
         "llm": core_language_model(as_language_model(llm)),
-        "call_settings": call_settings,
+        **{name: getattr(settings, name) for name in ASKING},
     }

@@ -135,8 +135,6 @@ class FormatterArguments(CallOptions, total=False):
     window_words: int
     padding_words: int
     prompt: str
-    repeat_prompt: bool
-    whole_previous: bool
 
 
 # The core's names of settings that have another name in LangChain -> advice.

@@ -21,7 +21,6 @@ from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallSettings
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 
@@ -45,12 +44,16 @@ class ReadingTextSplitter(StructureSplitter):
         **sizes: Any,
     ) -> None:
         super().__init__(**sizes)
-        call_settings = CallSettings(
-            cache, batch_size, max_concurrency, progress=progress
-        )
         self._is_lsa_meant = isinstance(embedding, str) and embedding == LSA
         embedding = None if self._is_lsa_meant else embedding
-        self._models = models_of(embedding, llm, call_settings)
+        self._models = models_of(
+            embedding,
+            llm,
+            cache=cache,
+            batch_size=batch_size,
+            max_concurrency=max_concurrency,
+            progress=progress,
+        )
         self._runner()
 
     def explain(self, document: Document | str) -> Explanation:

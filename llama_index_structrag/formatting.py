@@ -41,7 +41,6 @@ from structrag.integrations.metadata import (
 )
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
-from structrag.model_calls.settings import CallSettings
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import file_bytes
 from structrag.reading.paging import PAGE_STARTS
@@ -109,20 +108,6 @@ class HiQAFormatter(TransformComponent, BaseReader):
     prompt: str | None = Field(
         default=None,
         description="The instruction in each message; None: set by the preset.",
-    )
-    repeat_prompt: bool | None = Field(
-        default=None,
-        description=(
-            "Whether the instruction is repeated at the end of each message; None: set by the "
-            "preset."
-        ),
-    )
-    whole_previous: bool | None = Field(
-        default=None,
-        description=(
-            "Whether the whole previous window is shown instead of its end; None: set by the "
-            "preset."
-        ),
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
         default="auto",
@@ -241,14 +226,10 @@ class HiQAFormatter(TransformComponent, BaseReader):
             window_words=self.window_words,
             padding_words=self.padding_words,
             prompt=self.prompt,
-            repeat_prompt=self.repeat_prompt,
-            whole_previous=self.whole_previous,
-            call_settings=CallSettings(
-                cache=checked_cache(self.cache),
-                max_concurrency=self.max_concurrency,
-                max_calls=self.max_calls,
-                timeout=self.timeout,
-            ),
+            cache=checked_cache(self.cache),
+            max_concurrency=self.max_concurrency,
+            max_calls=self.max_calls,
+            timeout=self.timeout,
         )
 
     def _flow(

@@ -22,7 +22,7 @@ from structrag.errors import check_arguments
 from structrag.integrations.kinds import CoreOptions
 from structrag.integrations.retrievers import resolve_aliases, with_one_embedder
 from structrag.reading.settings import ReadingSettings
-from structrag.text.cutting import SentenceSplitter
+from structrag.text.sentences import SentenceSplitter
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 # Arguments of other retrievers and stores -> advice.

@@ -19,7 +19,6 @@ from structrag.integrations.retrievers import LSA, chosen_embedding, with_one_em
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallSettings
 
 
 def boundary_model(value: Any) -> Any:
@@ -97,9 +96,9 @@ class ModelFields(BaseModel):
         return Runner(
             llm=core_model(self.llm),
             embedder=None if is_lsa else core_embedder(self.embed_model),
-            call_settings=CallSettings(
-                checked_cache(self.cache), self.batch_size, self.max_concurrency
-            ),
+            cache=checked_cache(self.cache),
+            batch_size=self.batch_size,
+            max_concurrency=self.max_concurrency,
         )
 
 

@@ -211,7 +211,7 @@ class IndexRetriever(ToolRetriever):
             *signature(IndexRetriever.__init__).parameters.values(),
         ]
         names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
-        others = ("self", "index", "k", "call_settings")
+        others = ("self", "index", "k")
         names += [*cls.KIND.settings, *cls.OWN]
         return [name for name in dict.fromkeys(names) if name not in others]
 

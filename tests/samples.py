@@ -343,13 +343,3 @@ def sections_with_a_definition() -> str:
     ]
     bodies = [defining, *gardens, dense]
     return "".join(f"# Part {i}\n\n{body}\n\n" for i, body in enumerate(bodies))
-
-
-ODD_QUESTIONS = {
-    "one word": "filter",
-    "stop words": "the of and",
-    "German": "Wie oft spüle ich den Filter?",
-    "Chinese": "多久冲洗一次过滤器？",
-    "identifiers": "X-200/7 v1.5",
-    "500 words": "rinse filter " * 250,
-}

@@ -81,13 +81,6 @@ def terms(tree: Path) -> rooms.Source:
     return rooms.Source(tree / "shared/structrag/text/terms.py", tree)
 
 
-def test_modules_and_rooms(tree: Path) -> None:
-    names = {source.module: source.room for source in rooms.sources(tree)}
-    assert names["structrag.text.terms"] == names["structrag.text"] == "text"
-    assert names["structrag.errors"] == "errors"
-    assert names["langchain_structrag.__init__"] == "langchain_structrag"
-
-
 def test_arrows_and_circles_are_seen_inside_functions_too(tree: Path) -> None:
     everything = rooms.sources(tree)
     assert [(place.line, place.what) for place in rooms.arrows_back(everything)] == [
@@ -101,20 +94,6 @@ def test_arrows_and_circles_are_seen_inside_functions_too(tree: Path) -> None:
         "__init__",
         "errors",
     ]
-
-
-def test_tokens_leave_out_docstrings_and_comments(tree: Path) -> None:
-    counts = house.tokens_by_line(terms(tree))
-    lines = terms(tree).lines
-    assert counts[lines.index("class Shown:") + 1] == 3
-    assert counts[lines.index("        return 2") + 1] == 2
-    assert not any(lines[line - 1].strip().startswith(("#", ">>>")) for line in counts)
-
-
-def test_a_long_string_is_on_all_its_lines(tree: Path) -> None:
-    file = tree / "shared/structrag/errors.py"
-    file.write_text('x = """a\nb\n"""\n', encoding="utf-8")
-    assert house.tokens_by_line(rooms.Source(file, tree)) == {1: 3, 2: 0, 3: 0}
 
 
 def test_complexity_counts_statements_and_expressions(tree: Path) -> None:
@@ -136,25 +115,6 @@ def test_vague_names_long_lines_and_examples(tree: Path) -> None:
     ]
     (store,) = [source for source in everything if source.path.name == "store.py"]
     assert [place.what for place in house.long_lines(store)] == ["108 characters"]
-
-
-def test_lines_are_logic_or_hand_on(tree: Path) -> None:
-    kinds = house.lines_by_kind(terms(tree))
-    # the field, `def` and its call, and the `def` of `branching`
-    assert kinds["signatures, fields, pass-through"] == 4
-    assert kinds["logic"] == 12
-
-
-def test_classes_that_stand_twice_and_files_of_a_retriever(tree: Path) -> None:
-    for name in ("shared/structrag/index/one.py", "shared/structrag/text/two.py"):
-        text = "class Row:\n    pass\n\n\nclass Near(Retriever):\n    pass\n"
-        (tree / name).write_text(text, encoding="utf-8")
-    everything = rooms.sources(tree)
-    assert {place.what for place in house.repeated_classes(everything)} == {
-        "Row",
-        "Near",
-    }
-    assert len(house.files_of_retrievers(everything)["Near"]) == 2
 
 
 def test_the_command_prints_a_table_and_places(tree: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -86,39 +85,6 @@ def test_every_place_has_its_changes(core: Path) -> None:
     }
 
 
-def test_a_sample_has_one_change_a_place_and_is_the_same_again(core: Path) -> None:
-    sample = mutate.drawn(5, seed=3)
-    assert len({(m.start, m.end) for m in sample}) == 5
-    assert mutate.drawn(5, seed=3) == sample
-
-
-@pytest.mark.parametrize(
-    ("line", "text", "place"),
-    [
-        (3, "10", None),  # runs at import
-        (6, "1", None),  # a default, too
-        (8, "number <", forked.Place("half", 6, range(8, 9))),
-        (9, "2", forked.Place("half", 6, range(9, 10))),
-        (15, "n >", forked.Place("all", 14, range(15, 16))),
-        (22, "number >", forked.Place("endless", 21, range(22, 23))),
-    ],
-)
-def test_places_of_expressions(
-    line: int, text: str, place: forked.Place | None
-) -> None:
-    column = HALF.splitlines()[line - 1].index(text)
-    assert forked.place_of(ast.parse(HALF), line, column) == place
-
-
-def test_a_decorator_begins_the_code_and_runs_at_import() -> None:
-    source = (
-        "@cache(size=3)\ndef f(x):\n    def g(y):\n        return y + 1\n    return g\n"
-    )
-    tree = ast.parse(source)
-    assert forked.place_of(tree, 1, 12) is None
-    assert forked.place_of(tree, 4, 19) == forked.Place("f", 1, range(4, 5))
-
-
 def run(core: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(core.parents[1] / "scripts" / "mutate.py")]
     return subprocess.run([*command, *arguments], capture_output=True, text=True)
@@ -156,18 +122,6 @@ def test_tests_that_fail_anyway_are_no_verdict(core: Path) -> None:
     assert "test_no.py" not in done.stdout
 
 
-def test_the_list_of_changes_is_printed() -> None:
-    script = Path(mutate.__file__)
-    run = subprocess.run(
-        [sys.executable, str(script), "--list", "--module", "text/names"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "text/names.py:" in run.stdout
-    assert all("  ->  " in line for line in run.stdout.splitlines())
-
-
 def test_a_module_that_is_not_there_is_said() -> None:
     script = Path(mutate.__file__)
     command = [sys.executable, str(script), "--list", "--module", "text/nothing"]
@@ -177,8 +131,3 @@ def test_a_module_that_is_not_there_is_said() -> None:
         "--module must be a module or a folder of the core, such as index/dense; "
         "got text/nothing\n"
     )
-
-
-def test_a_share_has_its_interval() -> None:
-    assert mutate.share(64, 100) == "64 of 100: 64%, 95% interval 54% to 73%"
-    assert mutate.wilson(0, 10) == pytest.approx((0, 0.2775), abs=1e-4)

@@ -79,33 +79,6 @@ def test_only_the_publishing_job_may_ask_for_an_identity() -> None:
     )
 
 
-def test_issue_forms_have_what_a_form_needs() -> None:
-    forms = [
-        path
-        for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")
-        if path.name != "config.yml"
-    ]
-    assert len(forms) == 2
-    for form in map(read, forms):
-        assert form["name"] and form["description"]
-        assert len({item["id"] for item in form["body"]}) == len(form["body"])
-
-
-def test_hooks_run_the_tools_of_the_environment(project: dict[str, Any]) -> None:
-    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
-    assert [hook["id"] for hook in repository["hooks"]] == [
-        "ruff",
-        "ruff-format",
-        "mypy",
-        "codespell",
-    ]
-    tools = {
-        re.split(r"[<>=]", line)[0]
-        for line in project["project"]["optional-dependencies"]["dev"]
-    }
-    assert {hook["entry"].split()[0] for hook in repository["hooks"]} <= tools
-
-
 def test_the_citation_is_of_this_version_and_names_the_five_papers() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert citation["version"] == structrag.__version__

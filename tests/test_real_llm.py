@@ -118,29 +118,42 @@ SPLITTERS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.fixture(params=["sample", "qasper", "nq", "cuad", "qmsum"])
+def source(request: pytest.FixtureRequest) -> Document:
+    """The sample, or the beginning of a real document."""
+    if request.param == "sample":
+        return document()
+    request.getfixturevalue("data_dir")
+    from benchmarks.question_sets import load, visible
+
+    first = visible(load(request.param)).documents[0]
+    return replace(first, text=first.text[:600], format="text", layout=None)
+
+
 @pytest.mark.parametrize("name", SPLITTERS)
-def test_splitters(llm: Any, name: str) -> None:
-    whole(SPLITTERS[name]().split(document(), llm=llm))
+def test_splitters(llm: Any, source: Document, name: str) -> None:
+    whole(SPLITTERS[name]().split(source, llm=llm), source.text)
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_enrichment(llm: Any, preset: str) -> None:
-    everything: dict[str, Any] = {"low": 2.0, "high": 2.0, "min_tokens": 0, "rounds": 1}
+def test_enrichment(llm: Any, source: Document, preset: str) -> None:
+    everything: dict[str, Any] = {"low": 2.0, "high": 2.0, "min_tokens": 0}
     make = IDMSEnricher.paper if preset == "paper" else IDMSEnricher
-    chunks = IDMSSplitter(margin="words", min_tokens=0, max_tokens=60).split(document())
-    enriched = make(**everything).enrich(document(), chunks, llm=llm)
+    chunks = IDMSSplitter(margin="words", min_tokens=0, max_tokens=60).split(source)
+    enriched = make(**everything).enrich(source, chunks, llm=llm)
     assert [chunk.text for chunk in enriched] == [chunk.text for chunk in chunks]
-    whole(enriched)
+    whole(enriched, source.text)
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_views(llm: Any, preset: str) -> None:
+def test_views(llm: Any, source: Document, preset: str) -> None:
     index = Index(llm=llm, preset=preset)
     # else short sections are their own summaries
     index.view_settings = replace(index.view_settings, summary_min_tokens=5)
-    report = index.add([document()])
+    report = index.add([source])
     assert report.usage["calls"] and not report.usage["failed"]
-    assert MultiViewRetriever(index, preset=preset).search(QUESTION)
+    whole(index.chunks(), source.text)
+    assert MultiViewRetriever(index, preset=preset).search(source.text[:100])
 
 
 @pytest.mark.parametrize(
@@ -218,159 +231,45 @@ def test_prompts_above_the_window(smollm: tuple[Any, Any]) -> None:
     assert D3Retriever(D3Index(), llm=small).search(QUESTION) == []
 
 
-@pytest.mark.parametrize("name", ["qasper", "nq", "cuad", "qmsum"])
-def test_the_beginning_of_a_real_document(
-    smollm: tuple[Any, Any], data_dir: Path, name: str
+# -- both frameworks
+
+
+@pytest.fixture(scope="module", params=["langchain", "llama_index"])
+def framework(request: pytest.FixtureRequest) -> Any:
+    frameworks = pytest.importorskip("frameworks")
+    return next(one for one in frameworks.FRAMEWORKS if one.name == request.param)
+
+
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("name", ["PIC", "IDMS"])
+def test_splitters_of_frameworks(
+    framework: Any, llm: Any, name: str, paper: bool
 ) -> None:
-    from benchmarks.question_sets import load, visible
-    from structrag.models import TransformersModel
-
-    llm = TransformersModel(*smollm, max_new_tokens=16, window=1024)
-    source = visible(load(name)).documents[0]
-    part = replace(source, text=source.text[:600], format="text", layout=None)
-    paths: list[Any] = [
-        PICSplitter(min_tokens=10),
-        PICSplitter.paper(),
-        IDMSSplitter(min_tokens=10),
-        IDMSSplitter.paper(),
-    ]
-    for splitter in paths:
-        whole(splitter.split(part, llm=llm), part.text)
-    for options in ({}, {"preset": "paper"}):
-        index = Index(llm=llm, **options)
-        index.view_settings = replace(index.view_settings, summary_min_tokens=30)
-        assert not index.add([part]).usage["failed"]
-        whole(index.chunks(), part.text)
-    pieces = IDMSSplitter(margin="words", min_tokens=0, max_tokens=80).split(part)
-    for make in (IDMSEnricher, IDMSEnricher.paper):
-        enricher = make(low=2.0, high=2.0, min_tokens=0)
-        whole(enricher.enrich(part, pieces, llm=llm), part.text)
-    for form in (HiQAFormatter, HiQAFormatter.paper):
-        assert covers_all_text(part.text, form(llm=llm).format(part.text).document.text)
-    for preset in ("default", "paper"):
-        sections = D3Index(llm=llm, preset=preset, whole_tokens=0)
-        sections.add([part])
-        result = D3Retriever(sections, llm=llm, preset=preset).result(QUESTION)
-        assert all(
-            part.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
-            for hit in result.hits
-        )
-        assert isinstance(
-            SelfAsk(D3Retriever(sections), llm).answer(QUESTION).answer, str
-        )
-
-
-# -- LangChain
-
-
-@pytest.fixture(scope="module")
-def langchain() -> Any:
-    pytest.importorskip(
-        "langchain_core", reason="the extra 'langchain' is not installed"
-    )
-    from langchain_core.documents import Document as LangChainDocument
-
-    import langchain_structrag
-
-    return langchain_structrag, [
-        LangChainDocument(page_content=TEXT, metadata={"source": "pump.md"})
-    ]
-
-
-LANGCHAIN: dict[str, Callable[[Any, Any], Any]] = {
-    "PIC": lambda package, llm: package.PICTextSplitter(llm=llm),
-    "PIC of the paper": lambda package, llm: package.PICTextSplitter.paper(llm=llm),
-    "IDMS": lambda package, llm: package.IDMSTextSplitter(llm=llm, chunk_size=400),
-    "IDMS of the paper": lambda package, llm: package.IDMSTextSplitter.paper(llm=llm),
-}
-
-
-@pytest.mark.parametrize("name", LANGCHAIN)
-def test_langchain_splitters(langchain: Any, llm: Any, name: str) -> None:
-    package, documents = langchain
-    parts = LANGCHAIN[name](package, llm).split_documents(documents)
-    words = set(
-        " ".join(p.metadata.get("segment_text", p.page_content) for p in parts).split()
-    )
-    assert set(TEXT.split()) <= words
+    make = framework.splitter_class(name)
+    splitter = (make.paper if paper else make)(llm=llm)
+    parts = framework.split(splitter, framework.document(TEXT, "pump"))
+    words = [part.metadata.get("segment_text") or part.text for part in parts]
+    assert set(TEXT.split()) <= set(" ".join(words).split())
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_langchain_retrievers(langchain: Any, llm: Any, preset: str) -> None:
-    package, documents = langchain
-    multiview = package.MultiViewRetriever.from_documents(
-        documents, llm=llm, preset=preset
+def test_retrievers_of_frameworks(framework: Any, llm: Any, preset: str) -> None:
+    documents = [framework.document(TEXT, "pump")]
+    multiview, d3 = (
+        framework.kind(name).from_documents(documents, llm=llm, preset=preset)
+        for name in ("MultiView", "D3")
     )
-    assert multiview.invoke(QUESTION)
-    d3 = package.D3Retriever.from_documents(documents, llm=llm, preset=preset)
-    assert isinstance(d3.invoke(QUESTION), list)
-    assert isinstance(package.SelfAsk(d3, llm).invoke(QUESTION)["answer"], str)
-    assert isinstance(package.TwoHopRetriever(retriever=d3).invoke(QUESTION), list)
+    assert framework.ask(multiview, QUESTION)
+    answer = framework.answer(framework.self_ask(d3, llm), QUESTION)["answer"]
+    assert isinstance(answer, str)
+    for retriever in (d3, framework.two_hops(d3)):
+        assert isinstance(framework.ask(retriever, QUESTION), list)
 
 
-def test_langchain_formatter(langchain: Any, llm: Any) -> None:
-    package, _ = langchain
-    from langchain_core.documents import Document as LangChainDocument
-
-    source = LangChainDocument(page_content=PLAIN, metadata={"source": "manual.txt"})
-    (formatted,) = package.HiQAFormatter(llm=llm).transform_documents([source])
-    assert covers_all_text(PLAIN, formatted.page_content)
-
-
-# -- LlamaIndex
-
-
-@pytest.fixture(scope="module")
-def llama_index() -> Any:
-    pytest.importorskip(
-        "llama_index.core", reason="the extra 'llama-index' is not installed"
-    )
-    from llama_index.core import Document as LlamaIndexDocument
-
-    import llama_index_structrag
-
-    metadata = {"file_type": "text/markdown"}
-    return llama_index_structrag, [
-        LlamaIndexDocument(text=TEXT, id_="pump", metadata=metadata)
-    ]
-
-
-LLAMA_INDEX: dict[str, Callable[[Any, Any], Any]] = {
-    "PIC": lambda package, llm: package.PICNodeParser(llm=llm),
-    "PIC of the paper": lambda package, llm: package.PICNodeParser.paper(llm=llm),
-    "IDMS": lambda package, llm: package.IDMSNodeParser(llm=llm, chunk_size=100),
-    "IDMS of the paper": lambda package, llm: package.IDMSNodeParser.paper(llm=llm),
-}
-
-
-@pytest.mark.parametrize("name", LLAMA_INDEX)
-def test_llama_index_parsers(llama_index: Any, llm: Any, name: str) -> None:
-    package, documents = llama_index
-    nodes = LLAMA_INDEX[name](package, llm).get_nodes_from_documents(documents)
-    assert set(TEXT.split()) <= set(" ".join(node.text for node in nodes).split())
-
-
-@pytest.mark.parametrize("preset", ["default", "paper"])
-def test_llama_index_retrievers(llama_index: Any, llm: Any, preset: str) -> None:
-    package, documents = llama_index
-    multiview = package.MultiViewRetriever.from_documents(
-        documents, llm=llm, preset=preset
-    )
-    assert multiview.retrieve(QUESTION)
-    d3 = package.D3Retriever.from_documents(documents, llm=llm, preset=preset)
-    assert isinstance(d3.retrieve(QUESTION), list)
-    assert isinstance(str(package.SelfAskQueryEngine(d3, llm).query(QUESTION)), str)
-    assert isinstance(package.TwoHopRetriever(d3).retrieve(QUESTION), list)
-
-
-def test_llama_index_formatter(llama_index: Any, llm: Any) -> None:
-    package, _ = llama_index
-    from llama_index.core import Document as LlamaIndexDocument
-
-    (formatted,) = package.HiQAFormatter(llm=llm)(
-        [LlamaIndexDocument(text=PLAIN, id_="m")]
-    )
-    assert covers_all_text(PLAIN, formatted.text)
+def test_formatters_of_frameworks(framework: Any, llm: Any) -> None:
+    formatter = framework.get("HiQAFormatter")(llm=llm)
+    (formatted,) = framework.format(formatter, framework.document(PLAIN, "manual"))
+    assert covers_all_text(PLAIN, framework.passage(formatted).text)
 
 
 def test_a_gguf_file_is_a_language_model(smollm_file: Path) -> None:

@@ -6,14 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import ROOT
-from torture import running
-from torture.promise import Promise
 from torture.promises import ALL
 
 NAMES = [promise.name for promise in ALL]
@@ -48,17 +45,3 @@ def test_the_promise_holds(name: str, tallies: dict[str, Any]) -> None:
 def test_promises_have_names_and_time(tmp_path: Path) -> None:
     assert len(set(NAMES)) == len(NAMES)
     assert all(promise.share > 0 and promise.short <= promise.cases for promise in ALL)
-
-
-def _slow_case(number: int) -> None:
-    time.sleep(0.05)
-    assert number != 7
-
-
-def test_a_batch_of_slow_cases_is_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "BATCH_SECONDS", 0.01)
-    monkeypatch.setattr(running, "HANGS", 0.2)
-    slow = Promise("slow", "", _slow_case, cases=40, short=1, share=1, seconds=0.5)
-    tally = running.run(slow, cases=40, seconds=60.0, workers=2)
-    assert tally.cases == 40
-    assert list(tally.failures) == [7]

@@ -15,7 +15,6 @@ from frameworks import Chat
 from small_models import small_causal_model, small_tokenizer
 
 from structrag.errors import InvalidParameter
-from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Ask, Embed, Failed
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import tokens_of
@@ -66,17 +65,6 @@ def test_names_tell_models_apart_and_hold_no_key(framework: Any) -> None:
         )
     assert framework.language(Chat(framework)).name == models[0]
     assert framework.embedder(framework.embedding(), name="mine").name == "mine"
-
-
-def test_different_models_share_no_cached_answer(framework: Any) -> None:
-    cache = Cache(":memory:")
-
-    def run(kind: str) -> str:
-        model = framework.language(Chat(framework, model=kind, answer=kind))
-        (answer,) = Runner(llm=model, cache=cache).run(asked("q"))
-        return str(answer)
-
-    assert [run("a"), run("b"), run("a")] == ["a", "b", "a"]
 
 
 def asked(*prompts: str) -> Any:

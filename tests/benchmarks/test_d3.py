@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import d3, d3_evidence
+from benchmarks import d3
 from benchmarks.d3_oracle import oracle_for
 from benchmarks.d3_scores import Outcome, averaged, scored
 from benchmarks.d3_systems import NAMES
 from benchmarks.question_sets import Dataset, Question
-from structrag.evaluation import SpanMeasure
 from structrag.records import Document, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.multihop.answering import Answered
-from structrag.text.tokens import count_tokens
 
 ANIMALS = ("heron", "otter", "badger", "lynx")
 
@@ -149,56 +146,3 @@ def test_the_command_writes_its_page(
     stages = [line.split(" | ") for line in page.splitlines() if "| route |" in line]
     default, published = (int(cells[2].replace(",", "")) for cells in stages)
     assert published > 1.5 * default  # its summaries are longer
-
-
-def test_evidence_without_a_model_is_compared_with_plain_retrieval(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(d3, "load_or_exit", lambda name: _dataset())
-    first = ParagraphSplitter().split(_dataset().documents[0])[
-        1
-    ]  # what BM25 puts first, and is no evidence
-    monkeypatch.setattr(d3_evidence, "BUDGET", count_tokens(first.text) + 20)
-    monkeypatch.setattr(d3_evidence, "SUMMARIES", (40,))
-    d3.main(
-        [
-            "--evidence",
-            "--embedder",
-            "lsa",
-            "--set",
-            "made up",
-            "--output",
-            str(tmp_path),
-        ]
-    )
-    page = (tmp_path / "d3_evidence.md").read_text(encoding="utf-8")
-    assert page.partition("\n<!-- code of")[0] in capsys.readouterr().out
-    assert "### made up: 2 documents, 8 questions" in page
-    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines()]
-    systems = {row[1]: row for row in rows if len(row) > 8}
-    assert list(systems)[2:] == ["BM25", "dense", "fused", "D3"]
-    assert {systems[name][5] for name in ("BM25", "dense", "fused")} == {"8.0"}
-    assert float(systems["D3"][5]) <= 8
-    assert systems["D3"][6] == "4.0"
-    assert 0 < float(systems["BM25"][2]) < 100
-
-
-def test_the_figures_of_a_ranking() -> None:
-    dataset = _dataset()
-    question, document = dataset.questions[0], dataset.documents[0]
-    paragraphs = ParagraphSplitter().split(document)
-    measure = SpanMeasure(dataset.texts)
-    best = d3_evidence.ranking_figures(question, paragraphs[:1], paragraphs, measure)
-    assert set(best.values()) == {1.0}
-    worse = d3_evidence.ranking_figures(
-        question, paragraphs[1:3] + paragraphs[:1], paragraphs, measure
-    )
-    assert worse[d3_evidence.F1] == pytest.approx(0.5)
-    none = d3_evidence.ranking_figures(question, paragraphs[3:], paragraphs, measure)
-    assert set(none.values()) == {0.0}
-    either = replace(
-        question, gold=(question.gold[0], dataset.questions[1].gold[0]), any=True
-    )
-    assert (
-        d3_evidence.ranking_figures(either, paragraphs[:1], paragraphs, measure) == best
-    )

@@ -56,14 +56,6 @@ def test_token_vectors_are_kept(encoder: KeptTokens) -> None:
     assert np.array_equal(encoder.embed(["cats"])[0], first[1].vector)
 
 
-def test_vectors_are_kept_by_what_the_encoder_reads(encoder: KeptTokens) -> None:
-    encoder.encoder.query_prompt = "query: "
-    encoder.embed_tokens(["pump"])
-    encoder.embed_tokens(["pump"], query=True)
-    encoder.embed_tokens(["pump", "query: pump"])
-    assert encoder.encoder.passes == [("pump",), ("pump",), ()]
-
-
 @pytest.mark.parametrize("pooled", [False, True])
 def test_every_row_finds_the_answer_and_is_kept(
     one: Sample, encoder: KeptTokens, tmp_path: Path, pooled: bool

@@ -37,15 +37,6 @@ def test_every_system_is_searched_by_words_and_by_stems(setting: Setting) -> Non
     assert "| MultiView" in table and "difference" in table
 
 
-def test_evidence_is_searched_by_words_and_by_stems(setting: Setting) -> None:
-    words = stems.evidence_recalls(setting, False)
-    by_stems = stems.evidence_recalls(setting, True)
-    assert len(words) == 4 and all(values == [1.0] for values in by_stems.values())
-    assert "| **EvidenceRetriever**, 500" in stems.table(
-        {"qasper": words}, {"qasper": by_stems}
-    )
-
-
 def test_chunks_are_shortened_to_exact_slices(setting: Setting) -> None:
     chunks = FixedSplitter(8).split(setting.dataset.documents[0])
 

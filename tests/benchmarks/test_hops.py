@@ -45,16 +45,6 @@ def test_every_bridge_is_measured(dataset: Dataset, encoder: HashTokens) -> None
     assert "gain in both, 500" in hops.table(values)
 
 
-def test_half_of_the_evidence_is_not_both_facts(
-    dataset: Dataset, encoder: HashTokens
-) -> None:
-    searching = hops.retrievers(dataset, encoder, count_tokens)[hops.EVIDENCE]
-    first = searching.search("Ada Holm harbour town", max_tokens=12)
-    measure = hops.SpanMeasure(dataset.texts)
-    found = hops.points([ASKED], lambda _: first, measure, count_tokens)
-    assert found["both 1000"] == [0.0] and 0 < found["recall 1000"][0] < 1
-
-
 def test_chroma_rows_stand_beside_the_published(
     dataset: Dataset, encoder: HashTokens
 ) -> None:
@@ -71,27 +61,3 @@ def test_chroma_rows_stand_beside_the_published(
     )
     by_corpus = evidence_chroma.by_corpus(dataset.questions, measured)
     assert f"| {evidence_chroma.FIVE} | 100.0 | 0 | 0 |" in by_corpus
-
-
-def test_how_near_is_chosen_without_the_corpus(
-    dataset: Dataset, encoder: HashTokens
-) -> None:
-    five = evidence_chroma.systems(dataset, encoder, count_tokens)[evidence_chroma.FIVE]
-    nears = evidence_chroma.nears(five)
-    measured = evidence_chroma.scores([ASKED, ASKED], nears, count_tokens)
-    gold = [((name, 0, 5),) for name in ("a", "b")]
-    questions = [Question("q", "?", (), one, any=False) for one in gold]
-    table = evidence_chroma.near_table(questions, measured)
-    assert table.count("| 100.0 | 100.0 | 100.0 |") == len(evidence_chroma.NEARS) + 1
-    for (name, found), recall in zip(
-        measured.items(), [[1.0, 0.0]] * 3 + [[0.0, 0.5]] * 9, strict=True
-    ):
-        assert name in nears
-        found["recall"] = recall
-    # without a, whose question only the first distance finds, another one is best; so for b
-    table = evidence_chroma.near_table(questions, measured)
-    assert "| chosen without the corpus | 0.0 | 0.0 | 0.0 |" in table
-    assert (
-        "| 60 | 50.0 | 50.0 | 50.0 |" in table
-        and "| 120 | 25.0 | 25.0 | 25.0 |" in table
-    )

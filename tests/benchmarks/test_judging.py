@@ -75,9 +75,3 @@ def test_winners_by_scores_and_by_rounds(
 @pytest.mark.filterwarnings("ignore:Every call")
 def test_a_judge_that_fails_gives_no_scores() -> None:
     assert judge_pair("q", "t", ("a", "b"), ScriptedModel(OSError("down"))) is None
-
-
-@examples
-def test_scores_are_from_0_to_10(first: float, second: float, is_taken: bool) -> None:
-    answer = f'{{"answer_1_score": {first}, "answer_2_score": {second}}}'
-    assert parse_scores(answer) == ((first, second) if is_taken else None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import methods
 from benchmarks.methods_peers import by_size
-from benchmarks.methods_systems import OURS, SIZED, Models, System, own_systems
+from benchmarks.methods_systems import Models, System, own_systems
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.placing import placed
 from benchmarks.question_sets import Dataset, Question
@@ -25,32 +24,20 @@ TEXT = (
 )
 
 
-def spans(text: str, parts: list[str]) -> list[tuple[int, int]]:
-    return [(chunk.start, chunk.end) for chunk in placed(read_text(text), parts)]
-
-
-def test_chunks_are_found_again_whatever_white_space_they_lost() -> None:
-    assert spans("One two.\n\nThree  four.", ["One two. Three", "four."]) == [
-        (0, 15),
-        (17, 22),
-    ]
-
-
-def test_a_repeated_text_is_placed_behind_the_chunk_before() -> None:
-    assert spans("Yes. No. Yes. No.", ["Yes.", "No.", "Yes.", "No."]) == [
-        (0, 4),
-        (5, 8),
-        (9, 13),
-        (14, 17),
-    ]
-
-
-def test_overlapping_chunks_keep_their_overlap() -> None:
-    assert spans("a b c d e f", ["a b c", "b c d", "d e f"]) == [
-        (0, 5),
-        (2, 7),
-        (6, 11),
-    ]
+@pytest.mark.parametrize(
+    ("text", "parts", "spans"),
+    [
+        ("One two.\n\nThree  four.", ["One two. Three", "four."], [(0, 15), (17, 22)]),
+        ("Yes. No. Yes.", ["Yes.", "No.", "Yes."], [(0, 4), (5, 8), (9, 13)]),
+        ("a b c d e f", ["a b c", "b c d", "d e f"], [(0, 5), (2, 7), (6, 11)]),
+    ],
+    ids=["white space", "repeated", "overlapping"],
+)
+def test_chunks_are_found_again(
+    text: str, parts: list[str], spans: list[tuple[int, int]]
+) -> None:
+    chunks = placed(read_text(text), parts)
+    assert [(chunk.start, chunk.end) for chunk in chunks] == spans
 
 
 def test_a_text_in_other_words_is_placed_by_those_it_shares() -> None:
@@ -58,8 +45,8 @@ def test_a_text_in_other_words_is_placed_by_those_it_shares() -> None:
         "Before it.\n\n| part | size |\n|---|---|\n| the red lamp on top | 10 mm wide "
         "|\n\nBehind it."
     )
-    (span,) = spans(text, ["x = the red lamp on top. 10 mm wide"])
-    assert text[slice(*span)] == "the red lamp on top | 10 mm wide"
+    (chunk,) = placed(read_text(text), ["x = the red lamp on top. 10 mm wide"])
+    assert text[chunk.start : chunk.end] == "the red lamp on top | 10 mm wide"
 
 
 def test_a_text_that_is_nowhere_is_left_out_and_the_context_is_kept() -> None:
@@ -131,36 +118,6 @@ def test_a_cell_is_measured_once_and_again_on_demand(
             == recall
         )
     assert len(calls) == 2
-
-
-def results() -> dict[str, Any]:
-    def row(*recall: float) -> dict[str, Any]:
-        points = {
-            f"{route} {budget}": list(recall)
-            for route in ("both", "dense")
-            for budget in (500, 1000, 2000)
-        }
-        return {
-            "recall": points,
-            "chunks": 3,
-            "tokens": 10.0,
-            "largest": 20,
-            "seconds": 1.0,
-        }
-
-    rows = {
-        "ours": row(0.0, 0.0, 0.0, 0.0),
-        "peer": row(1.0, 1.0, 1.0, 1.0),
-        "weak": row(0.0, 0.0, 0.0, 1.0),
-    }
-    one = {"documents": [1, 2], "questions": [4, 8], "rows": rows}
-    two = {**one, "rows": {**rows, "markdown only": row(1.0, 1.0, 1.0, 1.0)}}
-    families = {"ours": OURS, "peer": SIZED, "weak": SIZED, "markdown only": SIZED}
-    return {
-        "about": {"encoder": "x"},
-        "families": families,
-        "sets": {"cuad": one, "qasper": two},
-    }
 
 
 def test_the_mean_gives_sets_equal_weight() -> None:

@@ -107,17 +107,6 @@ def test_manuals_alone_and_together() -> None:
     ]
 
 
-def test_propositions_are_found_by_what_the_model_wrote() -> None:
-    class Rewrites:
-        def complete_many(self, prompts: Sequence[str]) -> list[str]:
-            return ["Zebras graze." for _ in prompts]
-
-    one = dataset(TEXT)
-    (chunks,) = paper_tables.propositions(Rewrites(), one.documents)
-    assert "".join(chunk.text for chunk in chunks) == TEXT
-    assert {chunk.index_text for chunk in chunks} == {"Zebras graze."}
-
-
 def test_atomic_units_are_the_texts_sentences_where_the_model_cut() -> None:
     own = ["The pump moves water. ", "It is loud. ", "Herons nest. ", "They fish. "]
     written = ["the pump moves the water. It is very loud.", "Herons nest. They fish"]

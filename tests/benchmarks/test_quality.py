@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks import quality
@@ -73,44 +72,6 @@ def test_every_system_finds_what_bm25_names(measured: dict[str, object]) -> None
     )
     assert sections["recall"]["top 5"] == 100
     assert sections["tokens_at_top_5"] > 0
-
-
-def test_intervals_hold_their_difference_and_the_baseline_has_none(
-    measured: dict[str, object],
-) -> None:
-    for row in measured["systems"]:
-        assert bool(row["difference"]) == (row["chunks"] != "fixed 300")
-        for difference, low, high in row["difference"].values():
-            assert low <= difference <= high
-
-
-def test_queries_are_embedded_once() -> None:
-    calls: list[list[str]] = []
-
-    class Counting:
-        name = "counting"
-        max_tokens = 7
-
-        def embed(self, texts: list[str], *, query: bool = False) -> object:
-            calls.append(list(texts))
-            return np.ones((len(texts), 2), dtype=np.float32)
-
-    embedder = quality.RememberedQueries(Counting())
-    for _ in range(3):
-        assert embedder.embed(["a", "b"], query=True).shape == (2, 2)
-    assert calls == [["a"], ["b"]]
-    assert (embedder.name, embedder.max_tokens) == ("counting", 7)
-
-
-def test_without_data_it_says_so_and_exits_with_0(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("STRUCTRAG_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(SystemExit) as stopped:
-        quality.main(["--output", str(tmp_path)])
-    assert stopped.value.code == 0
-    assert "STRUCTRAG_DATA" in capsys.readouterr().err
-    assert not list(tmp_path.glob("quality.*"))
 
 
 def test_the_command_writes_its_page(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
 from benchmarks.question_sets import (
@@ -15,7 +13,6 @@ from benchmarks.question_sets import (
     load,
     load_or_exit,
     map_gold,
-    visible,
 )
 from structrag.errors import InvalidParameter
 from structrag.records import Document
@@ -55,22 +52,6 @@ def test_sets(data, name) -> None:
         for doc_id, start, end in question.gold:
             assert 0 <= start < end <= len(texts[doc_id])
     assert load(name) == dataset
-
-
-@pytest.mark.skipif(
-    find_spec("structrag.reading.html.reader") is None,
-    reason="the HTML reader is not there yet",
-)
-def test_gold_of_html_moves_into_the_visible_text(data) -> None:
-    stored = load("nq")
-    dataset = visible(stored)
-    texts = dataset.texts
-    for before, question in zip(stored.questions, dataset.questions, strict=True):
-        assert len(question.gold) == len(before.gold)
-        answers = {"".join(answer.split()).casefold() for answer in question.answers}
-        for doc_id, start, end in question.gold:
-            assert "".join(texts[doc_id][start:end].split()).casefold() in answers
-    assert visible(load("qasper")) == load("qasper")
 
 
 def test_map_gold() -> None:

@@ -4,7 +4,6 @@ saves what it prints."""
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,12 +113,3 @@ def test_peers_that_are_installed_are_measured_and_others_named(
             assert (
                 tables[0].figures[name]["tokens"] > tables[0].figures[FLOOR]["tokens"]
             )
-
-
-def test_without_data_it_says_so(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("STRUCTRAG_DATA", str(tmp_path / "nowhere"))
-    assert splitters.main(["--results", str(tmp_path)]) == 0
-    assert "STRUCTRAG_DATA" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -19,8 +19,6 @@ from structrag.errors import (
     check_arguments,
     check_at_least,
     check_choice,
-    check_ids,
-    check_template,
     require,
 )
 
@@ -65,55 +63,6 @@ def test_a_hint_takes_the_place_of_the_nearest_name() -> None:
         check_arguments("Index", ["view"], ["views"], hints)
     with pytest.raises(UnknownArgument, match=r"'viewss'\. Did you mean 'views'\? K"):
         check_arguments("Index", ["viewss"], ["views"], hints)
-
-
-@pytest.mark.parametrize(
-    ("ids", "names"),
-    [
-        ("ab", ["ab"]),
-        ("", [""]),
-        ([], []),
-        (["b", "a"], ["b", "a"]),
-        (iter(["a"]), ["a"]),
-    ],
-)
-def test_one_id_or_several_are_a_list(ids: object, names: list[str]) -> None:
-    assert check_ids("doc_id", ids) == names
-
-
-@pytest.mark.parametrize(("ids", "value"), [(3, "3"), (None, "None"), (["a", 3], "3")])
-def test_an_id_that_is_no_string_is_refused(ids: object, value: str) -> None:
-    with pytest.raises(InvalidParameter, match=f"^doc_id must .*; got {value}\\."):
-        check_ids("doc_id", ids)
-
-
-@pytest.mark.parametrize(
-    "template", ["{text}", "{title}: {text}", "{text} {{x}} {text}"]
-)
-def test_a_template_has_all_required_places_and_no_others(template: str) -> None:
-    check_template("prompt", template, ["text"], optional=["title"])
-
-
-@pytest.mark.parametrize(
-    ("template", "sentence"),
-    [
-        (3, "prompt must be a string; got int."),
-        ("", "prompt must contain {text} and {query}; got ''."),
-        ("{text}", "prompt must contain {text} and {query}; got '{text}'."),
-        (
-            "{text} {query} {x}",
-            "prompt must be a template with the plain placeholders {text}, {query} and {title}, "
-            "other braces doubled; got the placeholder {x}.",
-        ),
-        ("{text!r} {query}", "got the placeholder {text}."),
-        ("{text:>9} {query}", "got the placeholder {text}."),
-        ("{text} {query} {", "other braces doubled; "),
-    ],
-)
-def test_what_is_no_template_is_refused(template: object, sentence: str) -> None:
-    with pytest.raises(InvalidParameter) as caught:
-        check_template("prompt", template, ["text", "query"], optional=["title"])
-    assert sentence in str(caught.value)
 
 
 def test_a_missing_package_is_named_with_what_brings_it() -> None:

@@ -17,7 +17,6 @@ from benchmarks.judging import (
     answer_prompt,
 )
 from structrag import (
-    ContentAwareSplitter,
     D3Index,
     D3Retriever,
     HiQASplitter,
@@ -98,15 +97,6 @@ def test_bm25_within_one_article_knows_that_article_alone() -> None:
         )
 
 
-def test_bm25_of_all_articles_knows_them_all() -> None:
-    index = indexed()
-    tokenizer = index.store.settings.tokenizer
-    bodies = [*ARTICLE.values(), *OTHER.values()]
-    expected = okapi([tokenizer(body) for body in bodies], tokenizer("pump leaks"))
-    hits = index.search("pump leaks", k=9, route="bm25")
-    assert sorted(hit.score for hit in hits) == pytest.approx(sorted(expected))
-
-
 def test_okapi_is_scored_by_rank_bm25_itself() -> None:
     rank_bm25 = pytest.importorskip("rank_bm25")
     index = indexed()
@@ -180,16 +170,6 @@ def test_routes_over_texts_follow_the_index_and_mix_with_others() -> None:
 def test_what_is_no_route_is_refused(routes: Any) -> None:
     with pytest.raises(ValueError, match="routes must be"):
         MultiViewRetriever(indexed(), routes=routes)
-
-
-def test_mcs_splitter_gives_whole_sections_without_path() -> None:
-    long = "It moves water. " * 300
-    text = sections({"A": "x", "B": long})
-    chunks = ContentAwareSplitter.paper().split(read_text(text, format="markdown"))
-    assert [chunk.text for chunk in chunks] == ["# A\n\nx\n\n", f"# B\n\n{long}"]
-    assert not any(chunk.context for chunk in chunks)
-    flat = ContentAwareSplitter.paper().split(read_text(long, format="text"))
-    assert len(flat) > 1 and max(chunk.n_tokens for chunk in flat) <= 300
 
 
 def test_chunks_that_are_no_sections_are_indexed_as_they_stand() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import FrozenInstanceError, fields
-from typing import Any
 
 import pytest
 
@@ -12,10 +10,6 @@ from structrag.records import (
     Block,
     Chunk,
     Document,
-    Heading,
-    Hit,
-    Layout,
-    PlacedImage,
     Section,
     SourceMap,
 )
@@ -83,45 +77,6 @@ def test_what_is_indexed_has_the_context_in_front_and_the_reduced_body() -> None
         "a:0-4", "a", "a#1", 0, 4, "text", context="A", extras={"reduced": "t"}
     )
     assert shortened.index_text == "A\nt"
-
-
-def test_fields_that_are_left_out_say_that_there_is_nothing() -> None:
-    block = Block("table", 3, 9)
-    assert (block.cuts, block.header_end, block.header_start) == ((), 0, None)
-    document = Document("text", id="d")
-    assert (document.title, document.format) == ("", "text")
-    assert document.meta == {} and document.layout is None
-    chunk = Chunk("d:2-6", "d", "d#0", 2, 6, "text")
-    assert (chunk.context, chunk.n_tokens, chunk.path) == ("", 0, ())
-    assert (chunk.kind, chunk.body_start, chunk.extras) == ("text", 2, {})
-    hit = Hit(chunk, 0.5, 1)
-    assert hit.routes == hit.scores == hit.parts == {}
-    assert PlacedImage(0, "pump.png", "A pump").title == ""
-    assert Layout((), (), SPACED).images == ()
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        Heading(1, "Pumps", 0, 8),
-        Block("table", 3, 9),
-        SPACED,
-        PlacedImage(0, "pump.png", "A pump"),
-        Layout((), (), SPACED),
-        Document("text"),
-        Section("guide", 2, 1, "Pumps", ("Pumps",), 0, 8, 20, 20, 0, ()),
-        Chunk("d:0-4", "d", "d#0", 0, 4, "text"),
-        Hit(Chunk("d:0-4", "d", "d#0", 0, 4, "text"), 0.5, 1),
-    ],
-    ids=lambda record: type(record).__name__,
-)
-def test_records_do_not_change(record: Any) -> None:
-    first = fields(record)[0].name
-    with pytest.raises(FrozenInstanceError):
-        setattr(record, first, None)
-    # Slots: there is no place for another name.
-    with pytest.raises((AttributeError, TypeError)):
-        object.__setattr__(record, "colour", "red")
 
 
 def test_a_document_can_be_referenced_weakly() -> None:

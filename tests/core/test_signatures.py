@@ -66,7 +66,7 @@ MUTABLE = {
     "reading.PageRow",
     "reading.StoryParagraph",
     "reading._RtfTable",
-    "reading._Table",
+    "reading._OpenTable",
     "reading._TableRole",
     "reading._WordTable",
     "reading._Run",

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
@@ -71,20 +70,6 @@ class Counting(FakeListChatModel):
     responses: list[str] = [  # noqa: RUF012
         json.dumps({"summary": "About whales.", "keywords": ["whale", "krill"]})
     ]
-
-
-def test_a_chat_model_writes_the_views() -> None:
-    text = "# Ocean\n\n" + "The biggest animal lives there and eats small ones. " * 40
-    retriever = MultiViewRetriever.from_documents(
-        [Document(page_content=text, metadata={"source": "o.md"}), *DOCUMENTS],
-        llm=Counting(),
-    )
-    assert retriever.index.usage.calls > 0
-    store = retriever.index.store
-    assert any(
-        "About whales." in (store.reader().view_text(row, "summary") or "")
-        for row in range(len(store))
-    )
 
 
 async def test_callbacks_reach_model_calls_made_while_searching() -> None:

@@ -85,23 +85,6 @@ def test_a_place_that_nobody_knows_is_none() -> None:
     assert (piece.metadata["start_index"], piece.metadata["end_index"]) == (40, 54)
 
 
-@pytest.mark.parametrize("make", [ContentAwareTextSplitter, HiQATransformer])
-def test_without_start_index_an_edit_changes_no_other_chunk(make: Any) -> None:
-    splitter = make(add_start_index=False)
-    before = splitter.split_documents(
-        [Document(GUIDE, metadata={"source": "guide.md"})]
-    )
-    after = splitter.split_documents(
-        [Document(f"New. {GUIDE}", metadata={"source": "guide.md"})]
-    )
-    facts = [(chunk.page_content, chunk.metadata) for chunk in before]
-    assert "start_index" not in before[0].metadata
-    changed = [
-        chunk for chunk in after if (chunk.page_content, chunk.metadata) not in facts
-    ]
-    assert len(changed) == 1
-
-
 def test_a_record_manager_embeds_only_what_changed() -> None:
     splitter = ContentAwareTextSplitter(chunk_size=90, add_start_index=False)
     manager, store = (

@@ -8,58 +8,14 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder
-from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import LLM
 from langchain_core.stores import InMemoryByteStore
 from langchain_fakes import BagOfWords
-from pydantic import BaseModel, ConfigDict
 
 from langchain_structrag import (
     LangChainEmbedder,
-    LangChainModel,
     MultiViewRetriever,
     StructragEmbeddings,
 )
-
-
-class Local(BagOfWords):
-    """Has no attribute that names its model."""
-
-    def __init__(self, folder: str, size: int = 8, api_key: str = "sk-secret") -> None:
-        self.folder = folder
-        self._size = size
-        self.api_key = api_key
-        self.calls = 0
-
-    def embed_query(self, text: str) -> list[float]:
-        self.calls += 1
-        return [float(len(self.folder)), float(self._size)]
-
-
-class Fields(BaseModel, BagOfWords):
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    prefix: str = ""
-    encode_kwargs: dict[str, Any] = {}
-
-
-class Cached(BagOfWords):
-    def __init__(self, underlying: Embeddings) -> None:
-        self.underlying = underlying
-
-
-class Unnamed(LLM):
-    prefix: str = ""
-    n: int = 1
-
-    @property
-    def _llm_type(self) -> str:
-        return "unnamed"
-
-    def _call(
-        self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any
-    ) -> str:
-        return self.prefix
 
 
 class Encoder:
@@ -73,36 +29,6 @@ class Encoder:
 
     def encode(self, texts: list[str]) -> Any:
         raise NotImplementedError
-
-
-def named(*embeddings: Any) -> list[str]:
-    return [LangChainEmbedder(each).name for each in embeddings]
-
-
-def test_embeddings_without_a_model_name_are_told_apart() -> None:
-    names = named(
-        BagOfWords(),
-        Local("a"),
-        Local("b"),
-        Local("a", 9),
-        Fields(),
-        Fields(prefix="query: "),
-        Fields(encode_kwargs={"normalize_embeddings": True}),
-        Cached(Local("a")),
-        Cached(Local("b")),
-    )
-    assert len(set(names)) == len(names)
-    assert names[0] == "langchain_fakes.BagOfWords()"
-    assert not any("secret" in name or "sk-" in name for name in names)
-
-
-def test_language_models_without_a_model_name_are_told_apart() -> None:
-    names = [
-        LangChainModel(model).name
-        for model in (Unnamed(), Unnamed(prefix="a"), Unnamed(prefix="b"), Unnamed(n=2))
-    ]
-    assert len(set(names)) == 4
-    assert names[1] == LangChainModel(Unnamed(prefix="a")).name
 
 
 class ServedModel(BagOfWords):

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from doubles import HashEmbedder
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
@@ -58,14 +57,3 @@ def test_it_is_pickled_with_its_settings(tmp_path: Path) -> None:
     assert StructragEmbeddings(lengths, cache=path).embed_query("a") == [1.0, 1.0]
     with pytest.raises((AttributeError, pickle.PicklingError)):
         pickle.dumps(StructragEmbeddings(lambda texts: lengths(texts)))
-
-
-def test_a_vector_store_takes_it() -> None:
-    store = InMemoryVectorStore.from_texts(
-        ["the pump moves water", "the valve closes"],
-        StructragEmbeddings(HashEmbedder()),
-    )
-    assert (
-        store.similarity_search("valve closes", k=1)[0].page_content
-        == "the valve closes"
-    )

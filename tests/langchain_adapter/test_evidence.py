@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from langchain_structrag import (
-    EvidenceCompressor,
     EvidenceRetriever,
 )
 
@@ -20,7 +18,6 @@ DOCUMENTS = [
     Document(PUMP, metadata={"source": "pump.md", "year": 2020}),
     Document(CATS, metadata={"source": "cats.md", "year": 2021}),
 ]
-QUESTION = "How often do I rinse the filter?"
 
 
 class TestStandard(RetrieversIntegrationTests):
@@ -38,13 +35,3 @@ class TestStandard(RetrieversIntegrationTests):
     @property
     def retriever_query_example(self) -> str:
         return "filter water cats fish day week"
-
-
-def test_in_langchains_own_compression_retriever() -> None:
-    classic = pytest.importorskip("langchain_classic.retrievers")
-    base = EvidenceRetriever.from_documents(DOCUMENTS)
-    retriever = classic.ContextualCompressionRetriever(
-        base_compressor=EvidenceCompressor(max_tokens=8), base_retriever=base
-    )
-    (short,) = retriever.invoke(QUESTION)
-    assert short.page_content == "Rinse the filter every week."

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_fakes import BagOfWords, facts
+from langchain_fakes import BagOfWords
 
 from langchain_structrag import HiQARetriever
 
@@ -55,27 +53,7 @@ class WordRetriever(BaseRetriever):
         return [self.keep(d, count) if self.keep else d for count, d in best]
 
 
-EMBEDDING = BagOfWords()
-MODELS: dict[str, Any] = {
-    "lsa": lambda: {},
-    "embedding": lambda: {"embedding": EMBEDDING},
-    "vectorstore": lambda: {"vectorstore": InMemoryVectorStore(EMBEDDING)},
-    "lancedb": lambda: {"embedding": EMBEDDING, "store": f"lancedb:{mkdtemp()}"},
-}
-KINDS = pytest.mark.parametrize("kind", list(MODELS))
-
-
-def made(kind: str, **options: Any) -> HiQARetriever:
-    if kind == "lancedb":
-        pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
-    return HiQARetriever.from_documents(DOCUMENTS, **MODELS[kind](), **options)
-
-
 # -- any retriever in place of BM25
-
-
-def by_id(document: Document, count: int) -> Document:
-    return Document(page_content=document.page_content, id=document.id)
 
 
 def as_elasticsearch(document: Document, count: int) -> Document:
@@ -93,31 +71,6 @@ def by_elasticsearch_id(document: Document, count: int) -> Document:
     )
 
 
-@KINDS
-@pytest.mark.parametrize("keep", [None, by_id, as_elasticsearch, by_elasticsearch_id])
-async def test_results_of_a_host_are_mapped_by_id(kind: str, keep: Any) -> None:
-    retriever = made(kind, k=3, routes=["bm25"])
-    engine = WordRetriever(documents=retriever.segments(), keep=keep, log=[])
-    retriever.lexical = engine
-    found = retriever.invoke("supply voltage of the BC547")
-    assert engine.log == ["supply voltage of the BC547"]
-    assert found[0].metadata["doc_id"] == "BC547.md"
-    assert found[0].metadata["routes"] == {"bm25": 1}
-    assert facts(await retriever.ainvoke("supply voltage of the BC547")) == facts(found)
-    # The host's scores, not the ranks.
-    if keep in (as_elasticsearch, by_elasticsearch_id):
-        assert (
-            found[0].metadata["score"]
-            == found[1].metadata["score"]
-            == pytest.approx(1.0)
-        )
-        assert 0.5 <= found[2].metadata["score"] < 1.0
-    else:
-        assert [d.metadata["score"] for d in found] == pytest.approx([1.0, 0.5, 1 / 3])
-    narrowed = retriever.invoke("supply voltage", k=9, where={"doc_id": "TL431.md"})
-    assert narrowed and {d.metadata["doc_id"] for d in narrowed} == {"TL431.md"}
-
-
 async def test_the_hosts_search_is_a_child_run() -> None:
     runs: list[tuple[str, Any, Any]] = []
 
@@ -133,7 +86,7 @@ async def test_the_hosts_search_is_a_child_run() -> None:
         ) -> None:
             runs.append((query, run_id, parent_run_id))
 
-    retriever = made("embedding")
+    retriever = HiQARetriever.from_documents(DOCUMENTS, BagOfWords())
     retriever.lexical = WordRetriever(documents=retriever.segments())
     retriever.invoke("pins", config={"callbacks": [Recorder()]})
     await retriever.ainvoke("pins", config={"callbacks": [Recorder()]})
@@ -141,4 +94,13 @@ async def test_the_hosts_search_is_a_child_run() -> None:
     assert runs[1][2] == runs[0][1] and runs[3][2] == runs[2][1]
 
 
-# -- packing and tuning
+@pytest.mark.parametrize("keep", [as_elasticsearch, by_elasticsearch_id])
+def test_results_of_elasticsearch_are_mapped_with_its_scores(keep: Any) -> None:
+    retriever = HiQARetriever.from_documents(
+        DOCUMENTS, BagOfWords(), k=3, routes=["bm25"]
+    )
+    retriever.lexical = WordRetriever(documents=retriever.segments(), keep=keep)
+    found = retriever.invoke("supply voltage of the BC547")
+    assert found[0].metadata["doc_id"] == "BC547.md"
+    first, second, third = (one.metadata["score"] for one in found)
+    assert first == second == pytest.approx(1.0) and 0.5 <= third < 1.0

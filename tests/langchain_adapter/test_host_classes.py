@@ -122,21 +122,6 @@ def test_children_of_our_splitters_lead_to_their_parents(
     assert asyncio.run(retriever.ainvoke(QUESTION)) == [found]
 
 
-def test_summaries_in_a_store_lead_to_our_chunks() -> None:
-    chunks = ContentAwareTextSplitter(chunk_size=50).split_documents(DOCUMENTS)
-    summaries = [
-        Document(chunk.metadata["heading_path"], metadata={"doc_id": chunk.id})
-        for chunk in chunks
-    ]
-    store = InMemoryVectorStore.from_documents(summaries, BagOfWords())
-    retriever = classic.MultiVectorRetriever(
-        vectorstore=store, docstore=InMemoryStore(), search_kwargs={"k": 1}
-    )
-    retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
-    (found,) = retriever.invoke("Cats of the pets")
-    assert ANSWER in found.page_content and found in chunks
-
-
 class Counting(BagOfWords):
     """Counts the texts it is given."""
 

@@ -19,7 +19,3 @@ def test_other_bad_arguments() -> None:
         )
     with pytest.raises(InvalidParameter, match="vectorstore"):
         MultiViewRetriever.from_documents(DOCUMENTS, vectorstore="chroma")
-    with pytest.raises(InvalidParameter, match="documents"):
-        MultiViewRetriever.from_documents(["text"])  # type: ignore[list-item]
-    with pytest.raises(TypeError):
-        MultiViewRetriever.from_documents(DOCUMENTS, chunk_siez=3)

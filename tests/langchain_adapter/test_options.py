@@ -14,7 +14,6 @@ from langchain_structrag import (
     ContentAwareTextSplitter,
     D3Retriever,
     EvidenceRetriever,
-    HiQAFormatter,
     HiQARetriever,
     IDMSTextSplitter,
     MultiViewRetriever,
@@ -85,18 +84,3 @@ def test_the_settings_of_splitters_are_the_cores() -> None:
         if core_splitter is PICSplitter:
             names -= {"context"}
         assert names <= settings.__annotations__.keys()
-
-
-def test_how_models_are_asked_is_one_record() -> None:
-    retriever = D3Retriever.from_documents(
-        DOCUMENTS, BagOfWords(), max_calls=3, timeout=9.0
-    )
-    assert (retriever._core().runner.call_settings.max_calls, retriever.timeout) == (
-        3,
-        9.0,
-    )
-    formatter = HiQAFormatter(max_calls=3, preset="code")
-    assert (
-        formatter.core.runner.call_settings.max_calls == 3
-        and formatter.core.settings.window_words == 500
-    )

@@ -7,10 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
 
-from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
-from structrag.chunks.pic.splitter import PICSplitter
-from structrag.model_calls.runner import Runner
-from structrag.reading.files import read_text
+from langchain_structrag import PICTextSplitter
 
 TEXT = "# Animals\n\n" + " ".join(
     f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here."
@@ -42,23 +39,9 @@ class OnlyAsync(Embeddings):
         return FAKE.embed_query(text)
 
 
-def test_the_splitter_is_the_core_with_langchains_models() -> None:
+def test_a_text_or_a_document_is_explained() -> None:
     llm = FakeListChatModel(responses=["Cats are talked about."])
-    splitter = PICTextSplitter(
-        FAKE,
-        llm,
-        chunk_size=300,
-        min_chunk_size=60,
-        bounds="none",
-        strip_whitespace=False,
-    )
-    core = PICSplitter(
-        bounds="none", min_tokens=60, max_tokens=300, counter=len, context=False
-    )
-    runner = Runner(embedder=LangChainEmbedder(FAKE), llm=LangChainModel(llm))
-    expected = core.split(read_text(TEXT, format="markdown"), runner=runner)
-    assert splitter.split_text(TEXT) == [chunk.text for chunk in expected]
-    assert "".join(splitter.split_text(TEXT)) == TEXT
+    splitter = PICTextSplitter(FAKE, llm, chunk_size=300)
     (series,) = splitter.explain(TEXT).series
     assert series.note == "Cats are talked about." and len(series.values) == 40
     assert splitter.explain(parents()[0]).series[0].values == series.values

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from doubles import HashTokens
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.tracers.context import collect_runs
-from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import BagOfWords
 
 from langchain_structrag import (
@@ -18,7 +15,6 @@ from langchain_structrag import (
     EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
-    TwoHopRetriever,
 )
 from structrag.errors import InvalidParameter, UnknownArgument
 
@@ -34,60 +30,28 @@ def documents() -> list[Document]:
     return [Document(text, id=name) for name, text in TEXTS.items()]
 
 
-MODEL: Any = FakeListChatModel(responses=["1, 2"])
-CASES: dict[str, tuple[Any, Callable[[], dict[str, Any]]]] = {
-    "multiview": (MultiViewRetriever, lambda: {"embedding": BagOfWords()}),
-    "multiview by lsa": (MultiViewRetriever, lambda: {"embedding": "lsa"}),
-    "multiview in a store": (
-        MultiViewRetriever,
-        lambda: {"vectorstore": InMemoryVectorStore(BagOfWords())},
-    ),
-    "hiqa": (HiQARetriever, lambda: {"embedding": BagOfWords()}),
-    "hiqa by lsa": (HiQARetriever, lambda: {"embedding": "lsa"}),
-    "hiqa in a store": (
-        HiQARetriever,
-        lambda: {"vectorstore": InMemoryVectorStore(BagOfWords())},
-    ),
-    "d3": (D3Retriever, lambda: {"embedding": BagOfWords()}),
-    "d3 by lsa": (D3Retriever, lambda: {"embedding": "lsa"}),
-    "d3 with a model": (
-        D3Retriever,
-        lambda: {"embedding": "lsa", "llm": MODEL, "preset": "paper"},
-    ),
-    "evidence": (EvidenceRetriever, lambda: {"embedding": HashTokens()}),
-    "evidence by lsa": (EvidenceRetriever, lambda: {"embedding": "lsa"}),
-}
+each_kind = pytest.mark.parametrize(
+    "kind", [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever]
+)
 
 
-@pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
-async def test_texts_have_their_metadata(case: str) -> None:
-    kind, options = CASES[case]
+@each_kind
+async def test_texts_have_their_metadata(kind: Any) -> None:
     texts, metadatas = list(TEXTS.values()), [{"n": 1}, {"n": 2}, {"n": 3}]
     for retriever in (
-        kind.from_texts(texts, metadatas=metadatas, **options()),
-        await kind.afrom_texts(texts, metadatas=metadatas, **options()),
+        kind.from_texts(texts, metadatas=metadatas, embedding=BagOfWords()),
+        await kind.afrom_texts(texts, metadatas=metadatas, embedding=BagOfWords()),
     ):
         found = retriever.invoke("Cats sleep all day", where={"n": 3})
         assert found and {one.metadata["n"] for one in found} == {3}
     with pytest.raises(InvalidParameter, match="metadatas"):
-        kind.from_texts(texts, metadatas=[{}], **options())
+        kind.from_texts(texts, metadatas=[{}], embedding=BagOfWords())
 
 
-def made(name: str) -> Any:
-    if name == "multiview":
-        return MultiViewRetriever.from_documents(documents(), BagOfWords(), k=6)
-    if name == "hiqa":
-        return HiQARetriever.from_documents(documents(), BagOfWords(), k=6)
-    if name == "d3":
-        return D3Retriever.from_documents(documents(), BagOfWords())
-    model: Any = HashTokens() if name == "evidence of tokens" else BagOfWords()
-    evidence = EvidenceRetriever.from_documents(documents(), model, k=6)
-    return TwoHopRetriever(retriever=evidence) if name == "two hops" else evidence
-
-
-@pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
-def test_results_know_what_stands_beside_them(name: str) -> None:
-    retriever = made(name)
+@each_kind
+def test_results_know_what_stands_beside_them(kind: Any) -> None:
+    limit = {} if kind is D3Retriever else {"k": 6}
+    retriever = kind.from_documents(documents(), BagOfWords(), **limit)
     found = retriever.invoke(QUESTION)
     (result,) = (one for one in found if "Rinse the filter" in one.page_content)
     assert result.metadata["previous_id"] and result.metadata["next_id"] == ""

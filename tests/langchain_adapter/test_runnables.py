@@ -3,7 +3,6 @@ are called, what they share."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,14 +25,13 @@ from langchain_core.runnables import (
     RunnablePassthrough,
 )
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_fakes import DOCUMENTS, EMBEDDING, Chat
+from langchain_fakes import EMBEDDING, Chat
 from pydantic import BaseModel
 
-from langchain_structrag import LangChainModel, MultiViewRetriever
+from langchain_structrag import LangChainModel
 from langchain_structrag.hiqa import ImageDescriber
 from langchain_structrag.models import as_language_model
 from structrag.errors import InvalidParameter
-from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Ask
 from structrag.model_calls.runner import Runner
 
@@ -140,21 +138,6 @@ def test_an_answer_of_another_type_is_a_failed_call() -> None:
     assert "must return a string; got dict" in str(answer.reason)
 
 
-def test_retrievers_take_them() -> None:
-    model = BAD.with_fallbacks(
-        [
-            FakeListChatModel(
-                responses=['{"summary": "Purring.", "keywords": ["zebra"]}']
-            )
-        ]
-    )
-    retriever = MultiViewRetriever.from_documents(
-        DOCUMENTS, llm=model, invented_keywords=True
-    )
-    assert retriever.invoke("zebra", k=1)[0].metadata["views_hit"]
-    assert not retriever.index.usage.fallbacks
-
-
 NAMED = {
     "fallbacks": Chat(model="a").with_fallbacks([Chat(model="b")]),
     "other fallbacks": Chat(model="a").with_fallbacks([Chat(model="c")]),
@@ -217,38 +200,6 @@ def test_chains_are_told_apart_by_all_their_parts() -> None:
     )
     hidden = ("secret", "Be brief", "#unnamed")
     assert not any(part in name for name in names.values() for part in hidden)
-
-
-def test_different_chains_share_no_cached_answer(tmp_path: Path) -> None:
-    def ask(model: Any) -> Any:
-        runner = Runner(
-            llm=LangChainModel(model), cache=Cache(tmp_path / "calls.sqlite")
-        )
-        return runner.run(_ask()), runner.usage.cache_hits
-
-    def chain(answer: str) -> Any:
-        return BAD.with_fallbacks(
-            [Chat(model=f"model {answer}", content=answer)]
-        ).with_retry()
-
-    assert ask(chain("one")) == ("one", 0)
-    assert ask(chain("two")) == ("two", 0)
-    assert ask(chain("one")) == ("one", 1)
-
-
-def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "calls.sqlite")
-
-    def ask(answer: str, **options: Any) -> Any:
-        chain = Chat(model="a") | RunnableLambda(lambda message: answer)
-        return Runner(llm=LangChainModel(chain, **options), cache=cache).run(_ask())
-
-    with pytest.warns(UserWarning, match="cache cannot keep answers of the llm"):
-        assert [ask("one"), ask("two")] == ["one", "two"]
-    assert [ask("one", name="mine"), ask("two", name="mine")] == ["one", "one"]
-    one = LangChainModel(RunnableLambda(echo))
-    assert one.name != LangChainModel(RunnableLambda(echo)).name
-    assert one.name == one.name
 
 
 async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:

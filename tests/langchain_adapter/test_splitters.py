@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from uuid import UUID
 
 import pytest
 from langchain_core.documents import Document
@@ -65,18 +64,6 @@ def test_parent_metadata_is_copied_deeply_and_documents_are_not_changed() -> Non
     assert parent == before
     assert chunks[1].metadata["tags"] == ["a"]
     assert chunks[1].metadata["when"] == date(2020, 1, 2)
-
-
-def test_ids_are_deterministic_uuids_and_differ_between_pages_of_one_source() -> None:
-    pages = [
-        Document(page_content="same words", metadata={"source": "r.pdf", "page": i})
-        for i in range(2)
-    ]
-    first = [c.id for c in ContentAwareTextSplitter().split_documents(pages)]
-    again = [c.id for c in ContentAwareTextSplitter().split_documents(pages)]
-    assert len(set(first)) == 2
-    assert [str(UUID(name)) for name in first if name] == first
-    assert first == again
 
 
 def test_add_context_puts_the_path_in_front_and_counts_it() -> None:

@@ -1,4 +1,4 @@
-"""The text splitters: sizes in tokens, settings, pickling, async, real files and random text."""
+"""The text splitters: sizes in tokens, settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_fakes import assert_exact, count_words
 from tokenizers import Tokenizer
@@ -47,24 +45,6 @@ def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> Non
     assert by_model.split_text(text) == splitter.split_text(text)
 
 
-def test_an_encoding_that_is_not_here_is_tiktokens_to_fetch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tiktoken = pytest.importorskip("tiktoken")
-    letters = tiktoken.Encoding(
-        "letters",
-        pat_str=r".",
-        mergeable_ranks={bytes([i]): i for i in range(256)},
-        special_tokens={"<|end|>": 256},
-    )
-    monkeypatch.setattr(tiktoken, "get_encoding", {"letters": letters}.__getitem__)
-    splitter = ContentAwareTextSplitter.from_tiktoken_encoder("letters", chunk_size=9)
-    chunks = splitter.split_text("One two. Three four. <|end|>")
-    assert len(chunks) > 2 and max(map(len, chunks)) <= 9
-    with pytest.raises(KeyError):  # what tiktoken raises
-        ContentAwareTextSplitter.from_tiktoken_encoder("other")
-
-
 def tokenizer() -> Tokenizer:
     made = Tokenizer(
         WordLevel(
@@ -95,15 +75,9 @@ def test_from_huggingface_tokenizer_counts_tokens() -> None:
 # -- settings
 
 
-def test_fixed_splitter_refuses_an_overlap_and_can_end_at_sections() -> None:
+def test_fixed_splitter_refuses_an_overlap() -> None:
     with pytest.raises(InvalidParameter, match="chunk_overlap"):
         FixedTextSplitter(chunk_overlap=5)
-    text = "# A\n\nOne.\n\n# B\n\nTwo.\n"
-    assert FixedTextSplitter().split_text(text) == [text.strip()]
-    assert FixedTextSplitter(within_sections=True).split_text(text) == [
-        "# A\n\nOne.",
-        "# B\n\nTwo.",
-    ]
 
 
 @pytest.mark.parametrize("wrong", [None, str.split, lambda text: -1])
@@ -133,62 +107,3 @@ def test_an_own_split_text_decides_what_documents_are_made(base: Any) -> None:
     assert asyncio.run(splitter.atransform_documents([parent])) == expected
     with pytest.raises(InvalidParameter):
         splitter.split_documents(parent)
-
-
-# -- async
-
-
-# -- real and random text
-
-
-MARKUP = (
-    "# A\n",
-    "## B c\n",
-    "| a | b |\n|---|---|\n| 1 | 2 |\n",
-    "- x\n",
-    "```\n",
-    "    code\n",
-    "<p>",
-    "<|endoftext|>",
-)
-PIECES = st.sampled_from(
-    [
-        *MARKUP,
-        "\n",
-        "\n\n",
-        "\r\n",
-        "\t",
-        " ",
-        "\u2028",
-        "word ",
-        "Two words. ",
-        "é",
-        "👩‍🚀",
-        "天气。",
-        "x" * 30,
-    ]
-)
-TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
-
-
-@settings(max_examples=40, deadline=None)
-@given(TEXTS, st.integers(1, 60), st.booleans())
-def test_random_text_any_size(text: str, size: int, context: bool) -> None:
-    for counter in (len, count_words, tiktoken_counter("cl100k_base")):
-        splitter = ContentAwareTextSplitter(
-            size, length_function=counter, format="markdown", add_context=context
-        )
-        chunks = splitter.create_documents([text])
-        for chunk in chunks:
-            span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
-            assert span.strip()
-            assert (
-                chunk.page_content == span
-                if not context
-                else chunk.page_content.endswith(span)
-            )
-            assert counter(chunk.page_content) <= size or chunk.metadata["oversize"]
-        tiled = ContentAwareTextSplitter(
-            size, length_function=counter, format="markdown", strip_whitespace=False
-        )
-        assert "".join(tiled.split_text(text)) == (text if text.strip() else "")

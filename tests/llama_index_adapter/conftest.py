@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index_fakes import STORES
 from pytest_socket import disable_socket, enable_socket
 
 
@@ -33,9 +31,3 @@ def sentence_splitter() -> type[SentenceSplitter]:
             f"NLTK gives LlamaIndex's SentenceSplitter no files: {type(error).__name__}"
         )
     return SentenceSplitter
-
-
-@pytest.fixture(params=list(STORES))
-def options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Where a retriever's vectors come from and are kept."""
-    return STORES[request.param]()

@@ -13,7 +13,6 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.schema import TextNode
-from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     VectorStoreQueryResult,
@@ -148,17 +147,3 @@ class ListStore(BasePydanticVectorStore):
         result = self.query(query)
         self.queries[-1] = "async"
         return result
-
-
-STORES: dict[str, Callable[[], dict[str, Any]]] = {
-    "lsa": lambda: {},
-    "own": lambda: {"embed_model": HashEmbedding()},
-    "simple": lambda: {
-        "embed_model": HashEmbedding(),
-        "vector_store": SimpleVectorStore(),
-    },
-    "list": lambda: {
-        "embed_model": HashEmbedding(),
-        "vector_store": ListStore(nodes={}, queries=[]),
-    },
-}

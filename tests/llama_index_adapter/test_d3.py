@@ -4,28 +4,23 @@ async."""
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import pytest
 from llama_index.core import Document
-from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
-from llama_index_fakes import HashEmbedding, ScriptedLLM
+from llama_index_fakes import ScriptedLLM
 from multihop_making import two_hops
 
 from llama_index_structrag import (
     D3Retriever,
-    HiQARetriever,
     IndexBuildEndEvent,
-    MultiViewRetriever,
     RetrievalCostEvent,
     SelfAskQueryEngine,
 )
@@ -203,38 +198,13 @@ def test_prompts_can_be_read_and_replaced() -> None:
 # -- SelfAskQueryEngine
 
 
-class FixedRetriever(BaseRetriever):
-    """Another package's retriever: the paragraph with most words of the query."""
-
-    def __init__(self, delay: float = 0.0) -> None:
-        self.delay = delay
-        super().__init__()
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        time.sleep(self.delay)
-        asked = set(re.findall(r"\w+", query_bundle.query_str.lower()))
-        parts = [part for part in FILMS.split("\n\n") if not part.startswith("#")]
-        best = max(
-            parts, key=lambda part: len(asked & set(re.findall(r"\w+", part.lower())))
-        )
-        return [NodeWithScore(node=TextNode(text=best, id_=best[:12]), score=0.5)]
-
-
-RETRIEVERS: dict[str, Any] = {
-    "d3": lambda: D3Retriever.from_documents(documents(), similarity_top_k=2),
-    "multi-view": lambda: MultiViewRetriever.from_documents(
-        documents(), embed_model=HashEmbedding(), similarity_top_k=3
-    ),
-    "hiqa": lambda: HiQARetriever.from_documents(documents(), similarity_top_k=2),
-    "other": FixedRetriever,
-}
-
-
 def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     llm = asker()
     engine = SelfAskQueryEngine(
-        RETRIEVERS["d3"](), llm, callback_manager=CallbackManager([debug])
+        D3Retriever.from_documents(documents(), similarity_top_k=2),
+        llm,
+        callback_manager=CallbackManager([debug]),
     )
     names = set(engine.get_prompts())
     assert {
@@ -268,6 +238,3 @@ def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
         engine, name="films", description="About films."
     )
     assert str(tool.call(QUESTION)) == "Bergen"
-
-
-# -- TwoHopRetriever

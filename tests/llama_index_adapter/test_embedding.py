@@ -3,15 +3,11 @@ pickling, what is refused."""
 
 from __future__ import annotations
 
-import asyncio
 import pickle
-import threading
-from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder
-from llama_index.core import Document, VectorStoreIndex
+from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, TokenCountingHandler
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
@@ -32,25 +28,6 @@ def lengths(texts: list[str]) -> list[list[float]]:
     return [[1.0, float(len(text))] for text in texts]
 
 
-class CallSettings(HashEmbedder):
-    """Tells queries from documents, remembers its batches and whether it was awaited."""
-
-    def __init__(self, name: str = "asking") -> None:
-        super().__init__(dimensions=8, name=name)
-        self.batches: list[int] = []
-        self.awaited = 0
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        self.batches.append(len(texts))
-        return super().embed(texts) * (2 if query else 1)
-
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        self.awaited += 1
-        assert threading.current_thread() is threading.main_thread()
-        await asyncio.sleep(0)
-        return self.embed(texts, query=query)
-
-
 def test_callbacks_see_every_text() -> None:
     counter = TokenCountingHandler(tokenizer=str.split)
     StructragEmbedding(
@@ -66,7 +43,7 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
     embedders = [
         FunctionEmbedder(lengths, name="one"),
         FunctionEmbedder(lengths, name="two"),
-        CallSettings("three"),
+        HashEmbedder(8, name="three"),
     ]
     nodes = [TextNode(text="a text", id_="n")]
     keys = [
@@ -75,9 +52,9 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
     ]
     assert len(set(keys)) == 3
     assert keys[2] == get_transformation_hash(
-        nodes, StructragEmbedding(CallSettings("three"))
+        nodes, StructragEmbedding(HashEmbedder(8, name="three"))
     )  # another object
-    asked = CallSettings()
+    asked = HashEmbedder(8)
     cache = IngestionCache()
     for _ in range(2):
         pipeline = IngestionPipeline(
@@ -118,7 +95,7 @@ def test_saved_settings_are_read_with_the_embedder_given_again() -> None:
         ValueError,
         match="model_name must be the embedder's own name or left out; got 'lengths-1'",
     ):
-        StructragEmbedding.from_dict(saved, embedder=CallSettings())
+        StructragEmbedding.from_dict(saved, embedder=HashEmbedder(8))
 
 
 def test_it_is_pickled_and_works_in_other_processes() -> None:
@@ -134,15 +111,3 @@ def test_it_is_pickled_and_works_in_other_processes() -> None:
         r"'.*test_embedding",
     ):
         pickle.dumps(StructragEmbedding(lambda texts: lengths(texts)))
-
-
-def test_a_vector_store_index_takes_it() -> None:
-    documents = [
-        Document(text="the pump moves water"),
-        Document(text="the valve closes"),
-    ]
-    index = VectorStoreIndex.from_documents(
-        documents, embed_model=StructragEmbedding(HashEmbedder())
-    )
-    (found,) = index.as_retriever(similarity_top_k=1).retrieve("valve closes")
-    assert found.node.get_content() == "the valve closes"

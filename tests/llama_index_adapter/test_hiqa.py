@@ -18,9 +18,7 @@ from llama_index_structrag import (
     ContentAwareNodeParser,
     HiQAFormatter,
     HiQANodeParser,
-    LlamaIndexModel,
 )
-from structrag.model_calls.cache import Cache
 
 MANUAL = """# Pump A
 
@@ -199,9 +197,7 @@ async def test_the_formatter_is_native_async_in_a_pipeline() -> None:
     ).run(documents=documents)
 
 
-def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(
-    tmp_path: Path,
-) -> None:
+def test_models_and_prompts_are_told_apart_by_the_pipelines_cache() -> None:
     formatters = [
         HiQAFormatter(),
         HiQAFormatter(llm=ScriptedLLM()),
@@ -217,14 +213,6 @@ def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(
     assert (
         pickle.loads(pickle.dumps(formatters[3])).to_dict() == formatters[3].to_dict()
     )
-    llm = ScriptedLLM(
-        prompts=[],
-        answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
-    )
-    named = LlamaIndexModel(llm, "scripted")
-    for _ in range(2):
-        formatted(PLAIN, HiQAFormatter(llm=named, cache=Cache(tmp_path / "calls")))
-    assert len(llm.prompts) == 1
 
 
 # -- files
@@ -253,6 +241,3 @@ def test_files_are_read_by_their_suffix(tmp_path: Path) -> None:
     assert all(document.metadata["text_format"] == "markdown" for document in found)
     with pytest.raises(ValueError, match="Cannot read"):
         reader.load_data(tmp_path / "none.txt")
-
-
-# -- images

@@ -3,7 +3,6 @@ probed once."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 import pickle
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from llama_index.core import Document
 from llama_index.core.base.llms.types import LogProb
-from llama_index.core.bridge.pydantic import Field
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import (
     ChatMessage,
@@ -37,53 +35,25 @@ def count(text: str) -> list[str]:
     return text.split()
 
 
+LOGPROBS = [[LogProb(token="2", logprob=-0.1), LogProb(token="1", logprob=-2.4)]]
+
+
 class Weigher(ScriptedLLM):
-    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the
-    parameters of its calls."""
+    """Keeps, and tells log-probabilities."""
 
     is_chat: bool = False
-    tells: bool = True
-    refuses: str = ""
-    parameters: list[Any] = Field(default_factory=list)
 
     @property
     def metadata(self) -> LLMMetadata:
         return LLMMetadata(model_name="weigher", is_chat_model=self.is_chat)
 
-    def weighed(
-        self, prompt: str, kwargs: dict[str, Any]
-    ) -> list[list[LogProb]] | None:
-        self.parameters.append(kwargs)
-        if self.refuses in kwargs:
-            raise TypeError(f"unexpected keyword argument {self.refuses!r}")
-        sides = prompt.split("Passage A:\n")[-1].split("Passage B:\n")
-        keep = sides[0].split(". ")[-1].split()[0] in sides[1]
-        best, other = ("2", "1") if keep else ("1", "2")
-        self.answer = "9" if keep else "1"
-        return (
-            [[LogProb(token=best, logprob=-0.1), LogProb(token=other, logprob=-2.4)]]
-            if self.tells
-            else None
-        )
-
     def complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
-        weighed = self.weighed(prompt, kwargs)
-        return CompletionResponse(
-            text=self.answer, logprobs=weighed if "logprobs" in kwargs else None
-        )
-
-    async def acomplete(
-        self, prompt: str, formatted: bool = False, **kwargs: Any
-    ) -> CompletionResponse:
-        self.async_calls += 1
-        await asyncio.sleep(0)
-        return self.complete(prompt, **kwargs)
+        return CompletionResponse(text="2", logprobs=LOGPROBS)
 
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
-        weighed = self.weighed(messages[0].content, kwargs)
-        return ChatResponse(message=ChatMessage(content=self.answer), logprobs=weighed)
+        return ChatResponse(message=ChatMessage(content="2"), logprobs=LOGPROBS)
 
     async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
         self.async_calls += 1

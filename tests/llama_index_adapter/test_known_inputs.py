@@ -101,6 +101,7 @@ def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_workers_give_the_nodes_of_one(socket_enabled):
     from llama_index.core.storage.docstore import SimpleDocumentStore
 
@@ -120,19 +121,6 @@ def test_two_workers_give_the_nodes_of_one(socket_enabled):
         docstore_strategy="duplicates_only",
     ).run(documents=documents, num_workers=2)
     assert [node.to_dict() for node in pair] == [node.to_dict() for node in alone]
-
-
-def test_a_document_store_skips_what_it_has():
-    from llama_index.core.storage.docstore import SimpleDocumentStore
-
-    pipeline = IngestionPipeline(
-        transformations=[ContentAwareNodeParser()],
-        docstore=SimpleDocumentStore(),
-        docstore_strategy="duplicates_only",
-    )
-    document = Document(text="# A\n\na\n", id_="d")
-    assert len(pipeline.run(documents=[document])) == 1
-    assert pipeline.run(documents=[document]) == []
 
 
 def test_our_nodes_survive_a_sentence_splitter_behind_them():

@@ -10,10 +10,6 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.llms import (
     ChatMessage,
-    CompletionResponse,
-    CustomLLM,
-    LLMMetadata,
-    MockLLM,
 )
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
@@ -46,30 +42,6 @@ class Other(Unnamed):
     pass
 
 
-class UnnamedLLM(CustomLLM):
-    answer: str = "a"
-    api_key: str = "sk-secret"
-    temperature: float = 0.1
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata()
-
-    def complete(
-        self, prompt: str, formatted: bool = False, **kwargs: Any
-    ) -> CompletionResponse:
-        return CompletionResponse(text=self.answer)
-
-    def stream_complete(
-        self, prompt: str, formatted: bool = False, **kwargs: Any
-    ) -> Any:
-        raise NotImplementedError
-
-
-class OtherLLM(UnnamedLLM):
-    pass
-
-
 class Provider(ScriptedLLM):
     additional_kwargs: dict[str, Any] = Field(default_factory=dict)
 
@@ -94,22 +66,6 @@ def test_embedding_models_called_unknown_are_told_apart():
     used.get_text_embedding("x")
     assert LlamaIndexEmbedder(used).name == names[0]
     assert LlamaIndexEmbedder(used, name="mine").name == "mine"
-
-
-def test_language_models_called_unknown_are_told_apart():
-    models = [
-        UnnamedLLM(),
-        UnnamedLLM(answer="b"),
-        OtherLLM(),
-        UnnamedLLM(temperature=0.7),
-        MockLLM(),
-        MockLLM(max_tokens=3),
-    ]
-    names = [LlamaIndexModel(model).name for model in models]
-    assert len(set(names)) == len(names)
-    assert not any("unknown" in name or "sk-" in name for name in names)
-    assert LlamaIndexModel(UnnamedLLM(api_key="sk-other")).name == names[0]
-    assert LlamaIndexModel(UnnamedLLM(), name="mine").name == "mine"
 
 
 def test_what_changes_answers_is_in_the_name():

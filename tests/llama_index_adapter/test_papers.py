@@ -8,19 +8,9 @@ from llama_index_fakes import HashEmbedding
 from samples import dense_document
 
 from llama_index_structrag import (
-    HiQANodeParser,
     IDMSNodeParser,
 )
 from structrag import IDMSEnricher
-
-
-def test_tables_are_embedded_as_in_langchain_without_names_of_keys() -> None:
-    table = "# Sizes\n\n| part | mm |\n|---|---|\n| A | 1 |\n"
-    (node,) = HiQANodeParser().get_nodes_from_documents([Document(text=table)])
-    embedded = node.get_content(metadata_mode=MetadataMode.EMBED)
-    assert embedded == "Sizes\npart | mm\nA"
-    read = node.get_content(metadata_mode=MetadataMode.LLM)
-    assert "| A | 1 |" in read and "segment" not in read
 
 
 def test_the_reader_of_a_reduced_node_gets_the_shorter_text() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashTokens
 from llama_index.core import Document
 from llama_index.core.postprocessor import (
     PrevNextNodePostprocessor,
@@ -24,7 +23,6 @@ from llama_index_structrag import (
     EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
-    TwoHopRetriever,
 )
 
 TEXTS = {
@@ -39,27 +37,12 @@ def documents() -> list[Document]:
     return [Document(text=text, id_=name) for name, text in TEXTS.items()]
 
 
-def made(name: str) -> Any:
-    options: dict[str, Any] = {"embed_model": HashEmbedding()}
-    if name == "multiview":
-        return MultiViewRetriever.from_documents(
-            documents(), similarity_top_k=6, **options
-        )
-    if name == "hiqa":
-        return HiQARetriever.from_documents(documents(), similarity_top_k=6, **options)
-    if name == "d3":
-        return D3Retriever.from_documents(documents(), **options)
-    if name == "evidence of tokens":
-        options = {"embed_model": HashTokens()}
-    evidence = EvidenceRetriever.from_documents(
-        documents(), similarity_top_k=6, **options
-    )
-    return TwoHopRetriever(evidence) if name == "two hops" else evidence
-
-
-@pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
-def test_nodes_know_what_stands_beside_them(name: str) -> None:
-    retriever = made(name)
+@pytest.mark.parametrize(
+    "kind", [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever]
+)
+def test_nodes_know_what_stands_beside_them(kind: Any) -> None:
+    limit = {} if kind is D3Retriever else {"similarity_top_k": 6}
+    retriever = kind.from_documents(documents(), embed_model=HashEmbedding(), **limit)
     (found,) = (
         one for one in retriever.retrieve(QUESTION) if "Rinse the filter" in one.text
     )

@@ -227,24 +227,15 @@ def check_outline(document: Document) -> None:
 
 
 @cache
-def _langchain() -> tuple[Callable[[int, bool], Any], ...]:
+def _langchain() -> tuple[Any, ...]:
     import langchain_structrag as lc
 
-    def settings(size: int, strip: bool) -> dict[str, Any]:
-        return {"chunk_size": size, "strip_whitespace": strip}
-
-    def maker(splitter: Any) -> Callable[[int, bool], Any]:
-        return lambda size, strip: splitter(**settings(size, strip))
-
-    return tuple(
-        maker(splitter)
-        for splitter in (
-            lc.ContentAwareTextSplitter,
-            lc.FixedTextSplitter,
-            lc.HiQATransformer,
-            lc.PICTextSplitter,
-            lc.IDMSTextSplitter,
-        )
+    return (
+        lc.ContentAwareTextSplitter,
+        lc.FixedTextSplitter,
+        lc.HiQATransformer,
+        lc.PICTextSplitter,
+        lc.IDMSTextSplitter,
     )
 
 
@@ -266,10 +257,11 @@ def check_langchain(rng: Random, document: Document) -> None:
     from langchain_core.documents import Document as HostDocument
 
     host = HostDocument(page_content=document.text, metadata={"source": "d.md", "n": 1})
-    make = rng.choice(_langchain())
+    kind = rng.choice(_langchain())
     strip = rng.random() < 0.5
     size = size_for(rng, document, 1)
-    splitter = make(size, strip)
+    make = partial(kind, chunk_size=size, strip_whitespace=strip)
+    splitter = make()
     chunks = splitter.split_documents([host])
     spans = [
         (chunk.metadata["start_index"], chunk.metadata["end_index"], chunk.page_content)
@@ -280,7 +272,7 @@ def check_langchain(rng: Random, document: Document) -> None:
         for chunk in chunks:
             assert chunk.metadata["n"] == 1, "metadata of the document is lost"
         if rng.random() < AGAIN:
-            again = make(size, strip).split_documents([host])
+            again = make().split_documents([host])
             assert again == chunks, "a second run gives other chunks"
     except AssertionError as error:
         raise AssertionError(f"{type(splitter).__name__}({size}): {error}") from error

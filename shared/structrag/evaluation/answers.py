@@ -98,22 +98,6 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(references: Iterable[str], prediction: str) -> float | None:
-    """1 if the prediction equals one of the references, else 0.
-
-    They are compared in SQuAD's normal form. A reference whose normal form is empty ("A") is
-    compared unchanged. None without references.
-
-    Example:
-        >>> exact_match(["the Nova"], "Nova.")
-        1.0
-    """
-    _check_list("references", references)
-    normal = normalize_answer(prediction)
-    matches = [_equal(prediction, normal, reference) for reference in references]
-    return float(any(matches)) if matches else None
-
-
 def token_f1(references: Iterable[str], prediction: str) -> float | None:
     """The best F1 of bags of tokens over the references.
 

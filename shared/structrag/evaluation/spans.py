@@ -1,9 +1,8 @@
-"""Retrieved spans against gold spans: recall, precision, gold cut apart.
+"""Retrieved spans against gold spans: recall, gold cut apart.
 
 Every function takes spans `(document id, start, end)` and a `SpanMeasure` that fixes the unit. Each
 works on unions per document, summed over documents, in O(n log n) for n spans. Without gold (no
-gold span, or only gold that weighs nothing in the unit) a score is None. `macro_mean` leaves such a
-question out and counts it.
+gold span, or only gold that weighs nothing in the unit) a score is None.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
-from typing import NamedTuple
 
 from structrag.errors import check_choice
 from structrag.evaluation.measure import Span, SpanCover, SpanMeasure
@@ -38,48 +36,14 @@ def span_recall(
         0.8
     """
     check_choice("mode", mode, _MODES)
-    gold, retrieved = list(gold), list(retrieved)
-    sizes = _sizes(gold, retrieved, measure)
-    if sizes and mode == "any":
-        cover = SpanCover(retrieved, measure)
+    gold = list(gold)
+    evidence, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
+    if not evidence.total:
+        return None
+    if mode == "any":
         sized = [(span, measure.size(*span)) for span in gold]
         return max(cover.covered(span) / size for span, size in sized if size)
-    return sizes and sizes.shared / sizes.gold
-
-
-def span_precision(
-    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
-) -> float | None:
-    """The share of the retrieved text that is gold, in [0, 1].
-
-    |union(retrieved) ∩ union(gold)| / |union(retrieved)|. 0 with nothing retrieved, None without
-    gold. Retrieved spans of other documents count in the denominator, so the measure must know
-    their texts.
-
-    Example:
-        >>> span_precision([("d", 0, 10)], [("d", 0, 40)], SpanMeasure(unit="char"))
-        0.25
-    """
-    sizes = _sizes(gold, retrieved, measure)
-    return sizes and (sizes.shared / sizes.retrieved if sizes.retrieved else 0.0)
-
-
-def span_f1(
-    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
-) -> float | None:
-    """The harmonic mean of span precision and span recall. 2 |shared| / (|retrieved| + |gold|).
-    None without gold."""
-    sizes = _sizes(gold, retrieved, measure)
-    return sizes and 2 * sizes.shared / (sizes.gold + sizes.retrieved)
-
-
-def span_iou(
-    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
-) -> float | None:
-    """Intersection over union of retrieved and gold text. |shared| / |retrieved ∪ gold|. None
-    without gold."""
-    sizes = _sizes(gold, retrieved, measure)
-    return sizes and sizes.shared / (sizes.gold + sizes.retrieved - sizes.shared)
+    return sum(map(cover.covered, evidence.spans())) / evidence.total
 
 
 def chunking_error(
@@ -131,22 +95,3 @@ def _trim(span: Span, texts: Mapping[str, str]) -> Span:
     piece = texts[doc_id][start:end]
     left = len(piece) - len(piece.lstrip())
     return doc_id, start + left, start + max(left, len(piece.rstrip()))
-
-
-class _Sizes(NamedTuple):
-    """Units of the gold, of what was retrieved, and of what is both."""
-
-    gold: int
-    retrieved: int
-    shared: int
-
-
-def _sizes(
-    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
-) -> _Sizes | None:
-    """The sizes of both unions; None without gold."""
-    first, second = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not first.total:
-        return None
-    shared = sum(second.covered(span) for span in first.spans())
-    return _Sizes(first.total, second.total, shared)

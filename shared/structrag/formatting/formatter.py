@@ -22,9 +22,8 @@ from structrag.model_calls.requests import Flow
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import (
     CallOptions,
-    CallSettings,
     as_progress,
-    call_settings_of,
+    check_call_options,
 )
 from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
@@ -94,9 +93,6 @@ class HiQAFormatterOptions(CallOptions, total=False):
     window_words: int
     padding_words: int
     prompt: str
-    repeat_prompt: bool
-    whole_previous: bool
-    call_settings: CallSettings | None
 
 
 class HiQAFormatter:
@@ -133,10 +129,7 @@ class HiQAFormatter:
             the previous input and output.
         prompt: The instruction at the head of each message. An explanation of the marks around a
             window is added.
-        repeat_prompt: Whether the instruction is repeated at the end of each message.
-        whole_previous: Whether the whole previous window and its Markdown are shown instead of
-            their ends (equation 1), for models that can read three windows at once.
-        call_settings, options: A `CallSettings`, or its settings by name. With a cache, a restarted
+        options: The settings of `CallSettings`. With a cache, a restarted
             run repeats no finished call. `max_concurrency` applies to several sources: the calls of
             one source run in sequence. `progress` is called with ("formatting", windows done,
             windows) as a source's windows are converted.
@@ -152,9 +145,6 @@ class HiQAFormatter:
         window_words: int = 1500,
         padding_words: int = 150,
         prompt: str = PROMPT,
-        repeat_prompt: bool = False,
-        whole_previous: bool = False,
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         _check_whole("window_words", window_words, 1)
@@ -163,19 +153,17 @@ class HiQAFormatter:
             raise InvalidParameter(
                 f"prompt must be an instruction for the language model; got {prompt!r}."
             )
-        call_settings = call_settings_of(call_settings, options, HiQAFormatter)
+        check_call_options(options, HiQAFormatter)
         self.settings: Converting = Converting(
             window_words,
             padding_words,
             prompt.strip(),
-            repeat_prompt,
-            whole_previous,
-            as_progress(call_settings.progress),
+            progress=as_progress(options.get("progress")),
         )
         # Progress counts windows, so the runner reports none of its own.
         self.runner: Runner = Runner(
             llm=as_language_model(llm),
-            call_settings=replace(call_settings, progress=None),
+            **(options | CallOptions(progress=None)),
         )
 
     @classmethod
@@ -187,8 +175,9 @@ class HiQAFormatter:
         Each window is calibrated by the whole of the one before (equation 1). The paper gives
         neither a prompt nor window sizes; these are ours.
         """
-        preset = HiQAFormatterOptions(prompt=PAPER_PROMPT, whole_previous=True)
-        return cls(llm, **(preset | changes))
+        formatter = cls(llm, **(HiQAFormatterOptions(prompt=PAPER_PROMPT) | changes))
+        formatter.settings = replace(formatter.settings, whole_previous=True)
+        return formatter
 
     @classmethod
     def code(
@@ -197,9 +186,11 @@ class HiQAFormatter:
         """Approximate the paper's code: windows of 500 words (3,000 characters there), 50 of
         padding, and the instruction before and after."""
         preset = HiQAFormatterOptions(
-            prompt=PAPER_PROMPT, window_words=500, padding_words=50, repeat_prompt=True
+            prompt=PAPER_PROMPT, window_words=500, padding_words=50
         )
-        return cls(llm, **(preset | changes))
+        formatter = cls(llm, **(preset | changes))
+        formatter.settings = replace(formatter.settings, repeat_prompt=True)
+        return formatter
 
     @property
     def usage(self) -> Usage:

@@ -33,7 +33,7 @@ from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.model_calls.naming import has_name, setting_name
 from structrag.model_calls.requests import Embedder, Flow, Search
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
+from structrag.model_calls.settings import CallOptions, check_call_options
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
@@ -56,7 +56,6 @@ class IndexSettings(CallOptions, total=False):
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
-    call_settings: CallSettings | None
     store: Address | None
 
 
@@ -111,8 +110,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             the prompts of the paper.
         invented_keywords: Whether a language model's keywords may differ from the words of the
             section and its titles. None: only with `preset="paper"`.
-        call_settings, options: A `CallSettings`, or its settings by name: cache (finished calls and
-            vectors are not repeated), batch_size, max_concurrency, max_calls, progress, timeout.
+        options: The settings of `CallSettings`: cache (finished calls and vectors are not
+            repeated), batch_size, max_concurrency, max_calls, progress, timeout.
     """
 
     # Options that a saved index restores, with its embedder's name.
@@ -144,7 +143,6 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
@@ -169,6 +167,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
         self.dense_store = dense_store
+        check_call_options(options, Index)
         self._check_for_dense_store()
         super().__init__(
             Store(
@@ -177,11 +176,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
                 lexical=lexical or ("okapi" if paper else "lucene"),
                 tokenizer=tokenizer_for(language, stems=stems),
             ),
-            Runner(
-                llm=llm,
-                embedder=self.embedder,
-                call_settings=call_settings_of(call_settings, options, Index),
-            ),
+            Runner(llm=llm, embedder=self.embedder, **options),
             store,
             HostVectors(dense_store, self.view_settings.names),
         )

@@ -185,10 +185,7 @@ class CoreOptions(IndexSettings, total=False):
     evidence: Any
     # the index
     summariser: Any
-    summary_tokens: int | None
     whole_tokens: int | None
-    section_tokens: int | None
-    paragraph_tokens: int | None
     paragraph_summaries: bool
     prompt: str | None
     exclude_titles: Sequence[str]

@@ -50,7 +50,7 @@ from structrag.model_calls.settings import (
     CallOptions,
     CallSettings,
     as_cache,
-    call_settings_of,
+    check_call_options,
 )
 from structrag.model_calls.texts import WORKS, TextWork, VectorWork
 from structrag.model_calls.usage import CallTokens, Usage, tokens_of
@@ -73,9 +73,8 @@ class Runner:
             those are answered by `Failed`.
         embedder: Answers `Embed` that names no model itself.
         routes: Name -> route, answers `Search`.
-        call_settings, options: A `CallSettings`, or its settings by name: cache, batch_size,
-            max_concurrency (of each `run`, and of all `arun` on one event loop together),
-            max_calls, progress, timeout.
+        options: The settings of `CallSettings`: cache, batch_size, max_concurrency (of each `run`,
+            and of all `arun` on one event loop together), max_calls, progress, timeout.
     """
 
     def __init__(
@@ -84,15 +83,13 @@ class Runner:
         llm: LanguageModel | None = None,
         embedder: Embedder | None = None,
         routes: Mapping[str, Route] | None = None,
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         self.llm = llm
         self.embedder = embedder
         self.routes: dict[str, Route] = dict(routes or {})
-        self.call_settings: CallSettings = call_settings_of(
-            call_settings, options, Runner
-        )
+        check_call_options(options, Runner)
+        self.call_settings: CallSettings = CallSettings(**options)
         self.cache: Cache | None = as_cache(self.call_settings.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()

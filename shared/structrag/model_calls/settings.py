@@ -23,8 +23,8 @@ class CallSettings:
         >>> CallSettings(batch_size=16).max_concurrency
         8
 
-    Whatever takes one takes its settings by their own names too: `Index(batch_size=16)` is
-    `Index(call_settings=CallSettings(batch_size=16))`. One of both is given, never both.
+    Whatever calls models takes these settings by name, such as `Index(batch_size=16)`; its runner
+    has them as `runner.call_settings`.
 
     Attributes:
         cache: A `Cache` or the path of one. It keeps the answers of language models, usable or not,
@@ -68,7 +68,7 @@ class CallSettings:
 
 
 class CallOptions(TypedDict, total=False):
-    """The settings of `CallSettings` as keywords of whatever takes one."""
+    """The settings of `CallSettings` as keywords of whatever calls models."""
 
     cache: Cache | str | os.PathLike[str] | None
     batch_size: int
@@ -84,33 +84,9 @@ ASKING = tuple(CallOptions.__annotations__)  # their names
 _HINTS = {"store": "Index, D3Index and EvidenceRetriever take it."}
 
 
-def call_settings_of(
-    call_settings: CallSettings | None, options: Mapping[str, Any], owner: type
-) -> CallSettings:
-    """`call_settings`, or a record with the settings given by their names.
-
-    Args:
-        owner: The class that was given them, among its other arguments.
-
-    Raises:
-        InvalidParameter: both are given.
-        UnknownArgument: an option is not a setting of `CallSettings`.
-    """
+def check_call_options(options: Mapping[str, Any], owner: type) -> None:
+    """Raise UnknownArgument if an option of `owner` is not a setting of `CallSettings`."""
     check_arguments(owner.__name__, options, arguments_of(owner), _HINTS)
-    if call_settings is None:
-        return CallSettings(**options)
-    if not isinstance(call_settings, CallSettings):
-        raise InvalidParameter(
-            f"call_settings must be CallSettings or None; got {type(call_settings).__name__}. Pass "
-            "call_settings=CallSettings(...), or its settings by their own names."
-        )
-    if options:
-        name = min(options)
-        raise InvalidParameter(
-            f"call_settings and {name} cannot be passed together; got both. Put the setting into "
-            f"the record: CallSettings({name}=...)."
-        )
-    return call_settings
 
 
 @cache

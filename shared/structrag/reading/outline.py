@@ -111,7 +111,7 @@ def title_of_headings(headings: Sequence[Heading]) -> str:
     return top[0].title if len(top) == 1 and headings[0] is top[0] else ""
 
 
-class _Parsed(NamedTuple):
+class _RememberedOutline(NamedTuple):
     """An outline without its document, which it would keep alive."""
 
     document: ref[Document]
@@ -129,7 +129,7 @@ class OutlineMemory:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._entries: OrderedDict[Key, _Parsed] = OrderedDict()
+        self._entries: OrderedDict[Key, _RememberedOutline] = OrderedDict()
         self._lock = Lock()  # reentrant: a document may be collected amid a call
 
     def find(self, document: Document, plain_headings: bool) -> Outline | None:
@@ -153,7 +153,7 @@ class OutlineMemory:
 
         document = ref(outline.document, forget)
         with self._lock:
-            self._entries[key] = _Parsed(
+            self._entries[key] = _RememberedOutline(
                 document, outline.sections, outline.find_blocks, outline.found_blocks
             )
             self._entries.move_to_end(key)

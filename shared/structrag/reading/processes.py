@@ -117,7 +117,7 @@ class _Ended(Exception):
     """A reader process has ended without a reply."""
 
 
-class _Reader:
+class _ReaderProcess:
     """A reader process, as the host sees it."""
 
     def __init__(self) -> None:
@@ -198,27 +198,27 @@ class _Readers:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._idle: list[_Reader] = []
-        self._busy: set[_Reader] = set()
+        self._idle: list[_ReaderProcess] = []
+        self._busy: set[_ReaderProcess] = set()
 
-    def take(self) -> _Reader:
+    def take(self) -> _ReaderProcess:
         reader = None
         with self._lock:
             while self._idle and reader is None:
                 last = self._idle.pop()
                 if last.is_running():
                     reader = last
-        reader = reader or _Reader()
+        reader = reader or _ReaderProcess()
         with self._lock:
             self._busy.add(reader)
         return reader
 
-    def give_back(self, reader: _Reader) -> None:
+    def give_back(self, reader: _ReaderProcess) -> None:
         with self._lock:
             self._busy.discard(reader)
             self._idle.append(reader)
 
-    def drop(self, reader: _Reader) -> None:
+    def drop(self, reader: _ReaderProcess) -> None:
         with self._lock:
             self._busy.discard(reader)
 

@@ -10,7 +10,8 @@ from structrag.errors import InvalidParameter, check_arguments
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Document
-from structrag.text.cutting import Cutter, SentenceSplitter
+from structrag.text.cutting import Cutter
+from structrag.text.sentences import SentenceSplitter
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
 T = TypeVar("T")

@@ -14,10 +14,13 @@ from math import inf
 import numpy as np
 
 from structrag.records import Block
-from structrag.text.sentences import safe_cuts, sentence_spans, word_starts
+from structrag.text.sentences import (
+    SentenceSplitter,
+    safe_cuts,
+    sentence_spans,
+    word_starts,
+)
 from structrag.text.tokens import TokenCounter
-
-SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 
 PIECE = 1.0  # the cost of one more piece
 # The cost of a cut between blocks, items and so on.

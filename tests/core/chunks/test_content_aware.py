@@ -3,32 +3,23 @@ sections."""
 
 from __future__ import annotations
 
-import gzip
 import itertools
-import json
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from doubles import by_words
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from places import DATA
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.reading.files import read_file, read_text
+from structrag.reading.files import read_text
 from structrag.reading.markdown import markdown_headings
-from structrag.records import Chunk, Document
+from structrag.records import Chunk
 from structrag.text.tokens import count_tokens, tiktoken_counter
-
-needs_data = pytest.mark.skipif(
-    not (DATA / "parsing").is_dir(), reason="the evaluation data is not here"
-)
 
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | v {i} |\n" for i in range(8))
 CODE = "```py\n" + "".join(f"x{i} = {i}\n" for i in range(10)) + "```\n"
@@ -185,27 +176,6 @@ def test_code_is_cut_between_lines() -> None:
     assert all(chunk.text.endswith("\n") for chunk in chunks)
 
 
-def test_overlap_larger_than_the_limit_of_flat_text_is_lowered() -> None:
-    text = " ".join(f"Sentence number {i} is here." for i in range(200))
-    chunks = split(text, max_tokens=2000, overlap=600)
-    assert 3 < len(chunks) < 40
-    assert all(chunk.extras["index_tokens"] <= 300 for chunk in chunks)
-
-
-def test_excluded_titles_leave_a_gap_with_everything_below_them() -> None:
-    text = "# A\n\na\n\n## See  Also\n\nx\n\n### Below\n\ny\n\n## Kept\n\nz\n"
-    chunks = split(text, exclude_titles=["see also"])
-    assert "".join(chunk.text for chunk in chunks) == "# A\n\na\n\n## Kept\n\nz\n"
-
-
-def test_small_sections_join_until_they_are_not_small() -> None:
-    text = "".join(f"## S{i}\n\none two three four five\n\n" for i in range(9))
-    chunks = split(text, min_tokens=20, max_tokens=None, counter=by_words)
-    assert [chunk.text.count("##") for chunk in chunks] == [3, 3, 3]
-    assert all(chunk.n_tokens >= 20 for chunk in chunks)
-    assert len(split(text)) == 9
-
-
 def test_flat_limit_holds_where_there_is_no_section() -> None:
     text = "Some words stand here. " * 300
     assert (
@@ -221,62 +191,10 @@ def test_flat_limit_holds_where_there_is_no_section() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", " \n\t\n", "\ufeff".strip("\ufeff"), "\x0b\n"])
-def test_blank_documents_have_no_chunk(text: str) -> None:
-    assert split(text) == []
-    assert FixedSplitter().split(Document(text)) == []
-
-
-def test_same_result_again_and_after_pickling() -> None:
-    splitter = ContentAwareSplitter(
-        max_tokens=30, overlap=5, counter=tiktoken_counter()
-    )
-    document = read_text("".join(PARTS), format="markdown")
-    first = splitter.split(document)
-    splitter.split(read_text("# Other\n\ntext\n"))
-    assert splitter.split(document) == first
-    assert pickle.loads(pickle.dumps(splitter)).split(document) == first
-
-
 @examples
 def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidParameter, match=name):
         ContentAwareSplitter(**settings)
-
-
-@needs_data
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", [64, 500, 2000])
-def test_real_markdown_and_html(limit: int) -> None:
-    paths = [
-        *sorted((DATA / "parsing").rglob("*.md"))[::7],
-        *sorted((DATA / "parsing").rglob("*.html"))[:6],
-    ]
-    for path in paths:
-        document = read_file(path)
-        chunks = ContentAwareSplitter(max_tokens=limit).split(document)
-        check(chunks, document.text, limit, count_tokens)
-        assert "".join(chunk.text for chunk in chunks) == document.text, path
-
-
-@needs_data
-@pytest.mark.slow
-def test_real_plain_text() -> None:
-    with gzip.open(DATA / "cuad/documents.jsonl.gz", "rt", encoding="utf-8") as lines:
-        texts = [
-            json.loads(line)["text"] for _, line in zip(range(12), lines, strict=False)
-        ]
-    for text in texts:
-        document = read_text(text, format="text")
-        chunks = ContentAwareSplitter(max_tokens=200).split(document)
-        check(chunks, text, 200, count_tokens)
-        assert "".join(chunk.text for chunk in chunks) == text
-
-
-def test_a_section_of_just_the_least_tokens_is_not_small() -> None:
-    text = "# A\n\none two three\n\n# B\n\nfour five six\n"  # five words each
-    assert len(split(text, min_tokens=5, counter=count_words, context=False)) == 2
-    assert len(split(text, min_tokens=6, counter=count_words, context=False)) == 1
 
 
 def test_overlap_is_at_most_half_of_the_limit() -> None:

@@ -10,7 +10,6 @@ import pytest
 from doubles import HashEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import BAD
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -73,16 +72,6 @@ def split(text: str, **settings: Any) -> list[Chunk]:
     return ContentAwareSplitter(**settings).split(read_text(text, format="markdown"))
 
 
-def test_later_pieces_of_a_section_carry_its_own_title_too() -> None:
-    first, *later = split(
-        "# Top\n\n## Part\n\n" + "Some words stand here. " * 30, max_tokens=40
-    )
-    assert first.context == ""
-    assert first.text.startswith("# Top\n\n## Part\n\nSome")
-    assert later
-    assert {chunk.context for chunk in later} == {"Top > Part"}
-
-
 # -- bodies
 
 
@@ -107,24 +96,6 @@ def check_bodies(document: Document, chunks: list[Chunk]) -> None:
 def test_a_body_begins_behind_the_headings(name: str, text: str) -> None:
     document = read_text(text, format="markdown", id="d")
     check_bodies(document, SPLITTERS[name](document))
-
-
-@pytest.mark.parametrize("name", SPLITTERS)
-def test_a_body_begins_behind_the_headings_of_bad_input(name: str) -> None:
-    for text in BAD.values():
-        document = read_text(text, id="d")
-        if len(text) < 5000:
-            check_bodies(document, SPLITTERS[name](document))
-
-
-def test_front_matter_and_headings_without_a_body_are_in_front_of_it() -> None:
-    document = read_text(
-        "---\ntitle: F\n---\n# A\n\n## B\n\nWords.\n\n# C\n", format="markdown"
-    )
-    (chunk,) = ContentAwareSplitter().split(document)
-    assert chunk.body == "\nWords.\n\n# C\n" and chunk.path == ("A", "B")
-    (heading,) = ContentAwareSplitter().split(read_text("# Alone\n", format="markdown"))
-    assert heading.body == heading.text
 
 
 def test_a_body_is_moved_into_the_chunk() -> None:

@@ -194,12 +194,6 @@ def test_a_folder_is_a_static_model(tmp_path: Path) -> None:
     )
 
 
-def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None:
-    assert splitter("pic").reuse_vectors and splitter("idms").reuse_vectors
-    assert not splitter("pic", boundary_embedder=STATICS).reuse_vectors
-    assert not splitter("idms", boundary_embedder=STATICS).reuse_vectors
-
-
 def test_static_vectors_are_distilled_by_model2vec() -> None:
     with pytest.raises(InvalidParameter, match=r"model2vec\.distill\.distill"):
         splitter("idms", boundary_embedder="static")

@@ -4,7 +4,6 @@ invariants."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,39 +22,6 @@ from structrag.chunks.runs import (
 from structrag.errors import InvalidParameter
 
 series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
-
-
-@given(series, st.floats(0.1, 10), st.floats(-3, 3))
-def test_scaling_and_shifting_similarities_changes_no_label(
-    values: np.ndarray, factor: float, shift: float
-) -> None:
-    threshold = threshold_of(values, "mean")
-    if np.abs(values - threshold).min() < 1e-6:
-        return
-    moved = values * factor + shift
-    assert (
-        labels(moved, threshold_of(moved, "mean")).tolist()
-        == labels(values, threshold).tolist()
-    )
-
-
-@given(series)
-def test_infinite_thresholds_give_one_label(values: np.ndarray) -> None:
-    assert labels(values, -math.inf).all()
-    assert not labels(values, math.inf).any()
-
-
-@given(series, st.randoms(use_true_random=False))
-def test_permuting_similarities_permutes_labels(
-    values: np.ndarray, random: Any
-) -> None:
-    order = list(range(len(values)))
-    random.shuffle(order)
-    before = labels(values, threshold_of(values, "median"))
-    assert (
-        labels(values[order], threshold_of(values[order], "median")).tolist()
-        == before[order].tolist()
-    )
 
 
 @given(series, st.floats(0, 0.5))

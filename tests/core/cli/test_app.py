@@ -63,14 +63,6 @@ def test_the_package_runs_as_a_module(manual: Path) -> None:
     assert failed.returncode == 2 and "Cannot read 'absent'" in failed.stderr
 
 
-def test_pdf_files_have_a_reader(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "pump.pdf").write_bytes(b"%PDF-1.4")
-    code, _, err = run(capsys, "outline", tmp_path / "pump.pdf", "--reader", "other")
-    assert code == 2 and "reader must be one of" in err
-
-
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="the system has no full device"
 )

@@ -117,13 +117,3 @@ def test_mistakes_end_with_one_sentence(
 ) -> None:
     code, out, err = run(capsys, "compare", folder / "notes.txt", *arguments)
     assert code == 2 and sentence in err and not out and "Traceback" not in err
-
-
-def test_a_folder_without_documents_is_said(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    code, _, err = run(capsys, "compare", tmp_path)
-    assert (
-        code == 2
-        and f"There is no readable file in {str(tmp_path)!r}. Readable are PDF" in err
-    )

@@ -10,7 +10,7 @@ import pytest
 from cli_running import run
 from doubles import HashTokens
 
-from structrag import EvidenceRetriever, parse, read_file, read_text
+from structrag import EvidenceRetriever, parse, read_text
 from structrag.cli.engine_index import EngineIndex, fill, search
 from structrag.errors import InvalidParameter
 from structrag.records import Document
@@ -66,20 +66,6 @@ def served(address: str, *documents: Document) -> Any:
 
     EvidenceRetriever(HashTokens(), store=address).add(documents)
     return Library(EngineIndex(address, embedder="minilm"), [])
-
-
-def test_what_an_engine_holds_is_served(tmp_path: Path, address: str) -> None:
-    file = tmp_path / "pump.md"
-    file.write_text("# The pump\n\nThe pump is cleaned weekly.\n", encoding="utf-8")
-    library = served(address, read_file(file))
-    (passage,) = library.find("Is the pump cleaned?", 1, None)
-    assert (passage["document"], passage["path"]) == ("pump.md", ["The pump"])
-    assert library.contents()["total"] == 1
-    assert "cleaned weekly" in library.read("pump.md", 1, 100)["text"]
-    with pytest.raises(
-        InvalidParameter, match="document must be the name of a document"
-    ):
-        library.read("other.md", 0, 100)
 
 
 @pytest.mark.parametrize("is_absolute", [True, False])

@@ -9,10 +9,6 @@ import pytest
 from cli_running import MANUAL, run
 from fixture_cases import examples
 
-from structrag.cli.eval import _parts
-from structrag.evaluation.aggregate import MeanEstimate
-from structrag.evaluation.labelled import Evaluation, MethodScores
-
 QUESTIONS = [
     {
         "question": "How often is the filter rinsed?",
@@ -152,15 +148,6 @@ def test_json_and_markdown_exclude_each_other(
     assert code == 2 and "--json and --markdown cannot be combined" in err
 
 
-def test_one_method_has_no_difference(
-    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
-) -> None:
-    _, out, _ = run(
-        capsys, "eval", manual, "--questions", questions, "--method", "fixed"
-    )
-    assert "Difference" not in out and "\nfixed " in out
-
-
 @examples
 def test_mistakes_in_the_questions(
     capsys: pytest.CaptureFixture[str],
@@ -191,32 +178,3 @@ def test_mistakes_in_the_settings(
     manual.write_text(" \n")
     code, _, err = run(capsys, "eval", manual, "--questions", questions)
     assert code == 2 and "pass at least one document with text" in err
-
-
-def evaluation_of(count: int, *names: str) -> Evaluation:
-    """An evaluation of `count` questions at 500 tokens and the first chunk."""
-    recall = {
-        "500 tokens": MeanEstimate(0.5, 0.25, 0.75, count),
-        "first 1": MeanEstimate(0.4, 0.3, 0.5, count),
-    }
-    difference = {point: MeanEstimate(0.1, -0.1, 0.3, count) for point in recall}
-    return Evaluation(
-        documents=2,
-        questions=("q",) * count,
-        embedder="some/model|v1",
-        views=("raw", "summary"),
-        depths=(1,),
-        budgets=(500,),
-        methods=tuple(
-            MethodScores(name, 1200, recall, difference, {"first 1": 1234.5}, {})
-            for name in names
-        ),
-    )
-
-
-@examples
-def test_fewer_than_50_questions_are_few(count: int, few: str | None) -> None:
-    (head, *_) = _parts(evaluation_of(count, "pic"), 300)
-    notes = [note for note in head.notes if " few" in note]
-    assert [note.startswith(few or "") for note in notes] == [True] * (few is not None)
-    assert "by some/model and BM25 (views: raw, summary)." in head.notes[0]

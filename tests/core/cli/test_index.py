@@ -13,7 +13,6 @@ from pathlib import Path
 import ingestion_makers as makers
 import pytest
 from cli_running import run
-from fixture_cases import examples
 
 
 @pytest.fixture
@@ -27,6 +26,7 @@ def manuals(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["evidence", "multiview"])
 def test_what_it_indexes_is_searched(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, manuals: Path, method: str
@@ -126,39 +126,6 @@ def test_another_embedder(
     assert run(capsys, *arguments)[0] == 0
     code, _, err = run(capsys, *arguments, "--embedder", "another")
     assert (code, "--embedder must match the index" in err) == (2, True)
-
-
-@examples
-@pytest.mark.parametrize("store", ["folder", "lancedb:folder"])
-def test_without_a_number_of_workers_there_is_one_a_core(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    manuals: Path,
-    store: str,
-    option: int,
-    workers: int | None,
-) -> None:
-    counts: list[int | None] = []
-
-    class Filled:
-        model = "LSA"
-
-        def __init__(self, *_: object, **__: object) -> None:
-            return None
-
-        def fill(self, paths: list[Path], count: int | None, **_: object) -> str:
-            counts.append(count)
-            return "3 documents added"
-
-    def fill(place: str, paths: list[Path], count: int | None, **_: object) -> str:
-        return Filled().fill(paths, count)
-
-    monkeypatch.setattr("structrag.cli.index.IndexFolder", Filled)
-    monkeypatch.setattr("structrag.cli.index.engine_index.fill", fill)
-    arguments = ("--store", store, "--workers", option)
-    code, _, err = run(capsys, "index", manuals, *arguments)
-    assert (code, counts) == (0, [workers])
-    assert err.startswith("3 documents added (") and f"kept in {store})" in err
 
 
 @pytest.mark.slow

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 from cli_running import run
-from fixture_cases import examples
 
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.errors import InvalidDocument, InvalidParameter
-from structrag.models import LsaEmbedder
 
 PUMP = (
     "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
@@ -37,31 +35,6 @@ def write(path: Path, text: str) -> None:
     """Write a file that was changed long ago."""
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(10**18, 10**18 + len(text)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["evidence", "multiview"])
-@pytest.mark.parametrize("command", ["search", "index"])
-def test_without_a_model_vectors_are_made_once(
-    capsys: pytest.CaptureFixture[str],
-    folder: Path,
-    method: str,
-    command: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    place = ("--store", folder.parent / "index", "--method", method)
-    if command == "search":
-        assert run(capsys, "search", folder, *place, "-q", "rinse the filter")[0] == 0
-    else:
-        store = ("--store", folder.parent / "index", "--method", method, "--workers", 1)
-        assert run(capsys, "index", folder, *store)[0] == 0
-
-    def fit(self: LsaEmbedder, texts: object) -> LsaEmbedder:
-        raise AssertionError("fitted again")
-
-    monkeypatch.setattr(LsaEmbedder, "fit", fit)
-    code, out, _ = run(capsys, "search", folder, *place, "-q", "rinse the filter")
-    assert code == 0 and out.startswith("1. Pump > Cleaning")
 
 
 def test_the_index_alone_is_searched_from_anywhere(
@@ -191,51 +164,6 @@ def test_of_files_that_cannot_be_read_none_is_counted_as_removed(folder: Path) -
     assert index.update([folder]).unchanged == 2
     with pytest.raises(InvalidDocument, match=r"bad\.md"):
         index.update([folder / "bad.md"])
-
-
-@examples
-def test_hits_are_in_the_places_that_are_named(
-    folder: Path, names: list[str], documents: set[str]
-) -> None:
-    index = IndexFolder(None)
-    index.update([folder])
-    places = [folder / name for name in names]
-    hits = index.search("the tap drips, rinse the filter", 9, places)
-    assert {Path(hit.chunk.doc_id).name for hit in hits} == documents
-
-
-@pytest.mark.slow
-def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
-    place = folder.parent / "deep" / "index"
-    (folder / "bad.md").write_bytes(b"\0\1\2")
-    index = IndexFolder(place)
-    report = index.fill([folder], 1)
-    assert (report.added, len(report.errors)) == (2, 1)
-    names = sorted(str(folder / name) for name in ("pump.md", "tap.md"))
-    assert sorted(index.memory.files) == names
-    assert index.memory.roots == [str(folder)]
-    later = IndexFolder(place)
-    assert later.memory == index.memory and later.update().unchanged == 2
-    (folder / "tap.md").unlink()
-    assert later.fill([folder], 1).removed == 1
-    assert list(later.memory.files) == later.index.document_ids == names[:1]
-
-
-def test_without_files_an_index_in_memory_has_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidParameter, match=r"method evidence in '\.'\. Name the"):
-        IndexFolder(None).update()
-
-
-def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.write_bytes(b"\0\1\2")
-    place = folder.parent / "index"
-    with pytest.raises(InvalidDocument, match="None of the files in"):
-        IndexFolder(place).update([folder])
-    assert not (place / "evidence").exists()
 
 
 def test_two_that_keep_one_index_keep_what_the_other_found(
@@ -397,21 +325,3 @@ def test_files_that_are_named_no_more_are_not_looked_at(folder: Path) -> None:
     assert len(kept.index.document_ids) == 3
     changes = kept.update()
     assert changes == Changes(replaced=1, unchanged=1, removed=1)
-
-
-@pytest.mark.slow
-def test_what_several_fill_one_after_the_other_stays(folder: Path) -> None:
-    place, other = folder.parent / "index", folder.parent / "other"
-    other.mkdir()
-    write(other / "valve.md", "# Valve\n\nThe valve hisses.\n")
-    kept = IndexFolder(place)
-    kept.fill([folder], 1)
-    (folder / "tap.md").unlink()
-    (folder / "tap.md").symlink_to(other / "valve.md")
-    report = kept.fill([other, folder / "pump.md"], 1)
-    assert (report.added, report.unchanged, report.removed) == (1, 1, 0)
-    with pytest.warns(UserWarning, match="link to a file outside"):
-        assert kept.fill([folder], 1).removed == 1
-    names = [str(folder / "pump.md"), str(other / "valve.md")]
-    assert kept.index.document_ids == names and sorted(kept.memory.files) == names
-    assert kept.update([other]).unchanged == 1

@@ -233,37 +233,6 @@ def test_files_are_looked_at_again_after_two_seconds(
     assert changes == [1, 0, 2, 0, 3]
 
 
-@pytest.mark.parametrize("section", [-1, 4])
-def test_a_section_has_a_number_of_its_document(folder: Path, section: int) -> None:
-    library = library_of(folder)
-    with pytest.raises(InvalidParameter, match=f"from 0 to 3 .*; got {section}"):
-        library.read("pump.md", section, 100)
-    assert library.read("pump.md", 0, 100)["text"] == PUMP
-
-
-def test_a_list_begins_at_0_and_has_at_least_one(folder: Path) -> None:
-    library = library_of(folder)
-    assert len(library.contents(first=0, most=1)["entries"]) == 1
-    for wrong in ({"first": -1}, {"most": 0}):
-        with pytest.raises(InvalidParameter, match="must be a number of at least"):
-            library.contents(**wrong)
-
-
-def test_entries_have_numbers_places_and_sizes(folder: Path) -> None:
-    library = library_of(folder)
-    tap, pump = library.contents()["entries"]
-    assert (pump["section"], pump["path"], pump["title"]) == (0, [], "Pump")
-    assert (pump["start"], pump["end"]) == (0, len(PUMP))
-    assert pump["tokens"] == count_tokens(PUMP) and tap["document"] == "more/tap.md"
-    sections = library.contents("pump.md")["entries"]
-    assert [entry["section"] for entry in sections] == [1, 2, 3]
-    assert [PUMP[entry["start"] :].split("\n")[0] for entry in sections] == [
-        "# Pump",
-        "## Cleaning",
-        "## Storage",
-    ]
-
-
 def test_a_text_of_exactly_the_limit_is_whole(folder: Path) -> None:
     library, size = library_of(folder), count_tokens(PUMP)
     whole = library.read("pump.md", 0, size)
@@ -271,26 +240,6 @@ def test_a_text_of_exactly_the_limit_is_whole(folder: Path) -> None:
     cut = library.read("pump.md", 0, size - 1)
     assert cut["more"] and cut["text"] == PUMP[: cut["end"]]
     assert cut["text"] == PUMP[: PUMP.rindex("\n", 0, -1) + 1]  # at a line's end
-
-
-def test_one_long_line_is_cut_where_its_tokens_end(folder: Path) -> None:
-    line = "word " * 50
-    (folder / "line.txt").write_text(line)
-    (folder / "blank.txt").write_text("\n" + line)
-    library = library_of(folder)
-    for limit in (2, 7, 20):
-        end = library.read("line.txt", 0, limit)["end"]
-        assert count_tokens(line[:end]) <= limit < count_tokens(line[: end + 1])
-
-
-def test_a_passage_names_the_section_that_it_stands_in(folder: Path) -> None:
-    library = library_of(folder)
-    sections = {
-        passage["text"]: passage["section"]
-        for passage in library.find("pump filter dry rinse keep", 9, None)
-    }
-    assert sections["Rinse the filter monthly."] == 2
-    assert sections["Keep it dry."] == 3
 
 
 def test_a_document_is_read_once_until_it_changes(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_running import run
 from fixture_cases import examples
 
 from structrag.cli import options
-from structrag.errors import InvalidParameter
 
 
 def test_a_folder_leaves_out_what_is_no_text(
@@ -140,39 +138,6 @@ def test_an_unknown_embedder_is_said_in_words_of_the_shell(
         and "or minilm (pip " in err
     )
     assert "SentenceTransformer(" not in err
-
-
-@examples
-def test_numbers_are_whole_and_from_one(
-    values: str, expected: list[int] | None
-) -> None:
-    if expected is not None:
-        assert options.numbers("-k", values) == expected
-        return
-    with pytest.raises(InvalidParameter, match="-k must be whole numbers from 1"):
-        options.numbers("-k", values)
-
-
-@examples
-def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
-    options.check_one_form(as_json, markdown)
-    with pytest.raises(InvalidParameter, match="cannot be combined"):
-        options.check_one_form(True, True)
-
-
-@examples
-def test_docling_reads_in_this_process(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    isolated: bool,
-    reader: str,
-    expected: bool,
-) -> None:
-    calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(options, "read_file", lambda _, **how: calls.append(how))
-    how = {"format": "auto", "reader": reader, "isolated": isolated, "images_to": None}
-    options.read_document(tmp_path / "a.pdf", **how)
-    assert calls == [{**how, "isolated": expected}]
 
 
 def test_a_file_of_the_models_name_is_that_file(

@@ -50,19 +50,6 @@ def test_what_is_said_stands_in_the_place_of_the_line(
     )
 
 
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds = iter([0.0, 4.0, 11.0, 12.0, 22.0, 23.0])
-    monkeypatch.setattr(
-        "structrag.model_calls.progress.monotonic", lambda: next(seconds)
-    )
-    for done in range(5):
-        show_progress("embedding", done, 9)
-    show_progress("reading files", 9, 9)
-    assert capsys.readouterr().err == "embedding: 2 of 9\nembedding: 4 of 9\n"
-
-
 @examples
 def test_titles_lead_to_a_chunk(path: tuple[str, ...], title: str, shown: str) -> None:
     assert path_of(Chunk("c", "d", "s", 0, 1, "x", path=path), title) == shown

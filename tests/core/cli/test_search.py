@@ -10,9 +10,6 @@ import pytest
 from cli_running import MANUAL, run
 from fixture_cases import examples
 
-from structrag.cli.search import _shown_hit
-from structrag.records import Chunk, Document, Hit
-
 
 def test_search_finds_the_section_and_shows_how(
     capsys: pytest.CaptureFixture[str], manual: Path
@@ -69,14 +66,6 @@ def test_a_title_that_is_no_heading_leads_the_path(
     (tmp_path / "notes.txt").write_text("Rinse the sieve.")
     _, out, _ = run(capsys, "search", tmp_path, "-q", "sieve", "-k", 1)
     assert out.startswith("1. (no heading)")  # its title is the name of its file
-
-
-def test_search_says_what_it_used(
-    capsys: pytest.CaptureFixture[str], manual: Path
-) -> None:
-    _, out, err = run(capsys, "search", manual, "-q", "dry")
-    assert "1 document added" in err and "LSA" in err
-    assert out.startswith("1. Pump > Storage")
 
 
 @pytest.mark.parametrize("query", ["", "  "])
@@ -155,16 +144,6 @@ def test_the_first_200_characters_of_a_hit_are_shown(
     _, out, _ = run(capsys, "search", tmp_path, "-q", "rinse the filter", "-k", 1)
     excerpt = out.splitlines()[1].strip()
     assert excerpt == paragraph[:200] + "…" * cut
-
-
-@examples
-def test_views_that_a_hit_is_among_the_best_of_are_named(
-    views: list[str], shown: str
-) -> None:
-    chunk = Chunk("c", "d.md", "s", 0, 1, "x", extras={"views_hit": views})
-    document = Document("x", id="d.md", title="Manual")
-    line = _shown_hit(Hit(chunk, 1.0, 1), document)
-    assert line == f"1. Manual  score 1.00  {shown}  d.md[0:1]\n   x"
 
 
 def test_a_store_of_an_engine_is_searched_without_files(

@@ -85,14 +85,6 @@ def test_split_says_where_there_is_nothing_to_draw(
     assert code == 2 and "There is nothing to draw" in err
 
 
-def test_a_file_without_text_has_no_chunk_and_that_is_said_aside(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "empty.md").write_text("")
-    code, out, err = run(capsys, "split", tmp_path / "empty.md")
-    assert (code, out) == (0, "") and "holds no text, so it has no chunks." in err
-
-
 def test_chunks_are_numbered_from_one_with_their_places(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:

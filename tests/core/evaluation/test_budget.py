@@ -38,13 +38,6 @@ def test_recall_at_budget_worked(budget, cut, expected) -> None:
     ) == pytest.approx(expected)
 
 
-def test_overlapping_text_costs_each_time() -> None:
-    twice = [("d", 0, 400), ("d", 0, 400), ("d", 400, 1200)]
-    assert recall_at_budget(
-        GOLD, twice, 200, CHAR, sizes=[100, 100, 200]
-    ) == pytest.approx(100 / 600)
-
-
 def test_tokens_taken() -> None:
     assert tokens_taken([100, 200, 5], 200) == [100, 100]
     assert tokens_taken([100, 200, 5], 200, cut="stop") == [

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from doubles import HashEmbedder
 from samples import TOPICS, manual
 
-from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation import comparing
 from structrag.evaluation.comparing import compare
 from structrag.evaluation.passages import Passages
-from structrag.reading import markdown
 from structrag.reading.files import read_text
-from structrag.records import Chunk, Document, Heading
+from structrag.records import Chunk, Document
 
 TABLE = "| a | b |\n|---|---|\n" + "".join(
     f"| row {i} | value {i} |\n" for i in range(12)
@@ -30,45 +23,6 @@ MIXED = read_text(
     format="markdown",
     id="mixed",
 )
-
-
-def test_every_method_pays_for_finding_the_sections(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A document that was parsed just before is parsed anew while time is taken."""
-    parsed: list[str] = []
-    timing = False
-    real_headings, real_split = markdown.markdown_headings, comparing.split_counted
-
-    def headings(text: str, start: int = 0) -> list[Heading]:
-        parsed.extend(["timed"] * timing)
-        return real_headings(text, start)
-
-    def split(*arguments: Any) -> Any:
-        nonlocal timing
-        timing = True
-        try:
-            return real_split(*arguments)
-        finally:
-            timing = False
-
-    monkeypatch.setattr(markdown, "markdown_headings", headings)
-    monkeypatch.setattr(comparing, "split_counted", split)
-    compare(
-        [MIXED],
-        {
-            "one": ContentAwareSplitter(),
-            "other": PICSplitter(),
-            "third": IDMSSplitter(),
-        },
-    )
-    assert len(parsed) == 3
-
-
-def test_an_embedder_is_used_and_named() -> None:
-    embedder = HashEmbedder()
-    found = compare([manual()], {"pic": PICSplitter()}, embedder=embedder)
-    assert found.embedder == embedder.name
 
 
 @pytest.mark.parametrize("documents", [[], [read_text("  \n", format="text")]])
@@ -125,11 +79,6 @@ def test_sizes_of_chunks_are_least_median_95_of_100_and_most(
     assert calls == [("sized", n, 2) for n in range(3)]
     assert (result.documents, result.characters) == (2, 18)
     assert result.no_selftest.endswith("These documents have 0 headings.")
-
-
-def test_why_headings_were_not_asked_is_said() -> None:
-    result = compare([MIXED], {"fixed": FixedSplitter(50)})
-    assert "have 1 headings (1 too few to ask)." in result.no_selftest
 
 
 def test_a_method_that_searches_is_in_the_selftest_alone() -> None:

@@ -10,19 +10,9 @@ from structrag.evaluation import (
     SpanMeasure,
     heading_spans,
     span_recall,
-    spans_of,
 )
 from structrag.reading.outline import build_outline
-from structrag.records import Chunk, Document, Heading
-
-
-def test_trimmed_border_costs_nothing_in_nonspace() -> None:
-    texts = {"d": "gold  sentence"}
-    chunks = [("d", 0, 4), ("d", 6, 14)]
-    assert span_recall([("d", 0, 14)], chunks, SpanMeasure(texts)) == 1
-    assert span_recall(
-        [("d", 0, 14)], chunks, SpanMeasure(texts, "char")
-    ) == pytest.approx(12 / 14)
+from structrag.records import Document, Heading
 
 
 def test_token_unit_counts_a_token_where_its_first_letter_is() -> None:
@@ -50,12 +40,6 @@ def test_headings_can_be_ignored() -> None:
             {"d": document.text}, unit, ignore=heading_spans(outline)
         )
         assert span_recall(gold, chunks, ignoring) == 1
-
-
-def test_spans_of_chunks() -> None:
-    chunk = Chunk("x", "d", "s", 3, 5, "ab")
-    assert chunk.span == ("d", 3, 5)
-    assert spans_of([chunk, chunk]) == [("d", 3, 5), ("d", 3, 5)]
 
 
 @examples

@@ -38,16 +38,3 @@ def test_they_stand_beside_splitters() -> None:
     fixed, evidence = result.methods
     assert evidence.recall["first 1"].mean == 1.0 and evidence.chunks == 5
     assert set(evidence.difference) == set(fixed.recall) == {"first 1", "8 tokens"}
-
-
-def test_every_question_is_told_of() -> None:
-    calls: list[tuple[str, int, int]] = []
-    retriever = Passages().retriever([DOCUMENT], HashTokens())
-    rankings = search_passages(
-        retriever,
-        ["rinse weekly", "pump leaks"],
-        depths=[1],
-        progress=lambda *call: calls.append(call),
-    )
-    assert len(rankings) == 2
-    assert calls[-3:] == [("questions", n, 2) for n in range(3)]

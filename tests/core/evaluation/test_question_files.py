@@ -35,15 +35,7 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
         assert read_questions(tmp_path / name, DOCUMENTS) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "encoding"),
-    [
-        ("q.csv", "utf-8-sig"),  # "CSV UTF-8"
-        ("q.csv", "cp1252"),  # "CSV"
-        ("q.csv", "utf-16"),
-        ("q.tsv", "utf-16"),  # "Unicode Text", under its right name
-    ],
-)
+@examples
 @pytest.mark.parametrize("declared", ["", "sep=;\r\n"])
 def test_questions_come_from_excel(
     tmp_path: Path, name: str, encoding: str, declared: str
@@ -101,16 +93,7 @@ def test_a_bad_file_is_named(tmp_path: Path) -> None:
         read_questions(tmp_path / "q.jsonl", DOCUMENTS)
 
 
-@pytest.mark.parametrize(
-    ("value", "span"),
-    [
-        (["pump.md", 2, 6], (2, 6)),
-        ([["pump.md", 2, 6]], (2, 6)),
-        ({"doc": "pump.md", "start": 2, "end": 6}, (2, 6)),
-        ([["pump.md", "0", "1"]], (0, 1)),  # as CSV files have them
-        ([["pump.md", 0, len(DOCUMENTS[0].text)]], (0, len(DOCUMENTS[0].text))),
-    ],
-)
+@examples
 def test_spans_may_be_lists_or_objects(
     tmp_path: Path, value: object, span: tuple[int, int]
 ) -> None:
@@ -137,21 +120,7 @@ def test_a_question_has_one_kind_of_gold(
         questions_of(tmp_path, {"question": "a", **gold})
 
 
-def test_spans_count_more_than_columns(tmp_path: Path) -> None:
-    record = {"question": "a", "spans": [["pump.md", 2, 6]], "start": 0, "end": 1}
-    (question,) = questions_of(tmp_path, record)
-    assert question.spans == ((DOCUMENTS[0].id, 2, 6),)
-
-
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
-        ([], "must have its gold"),
-        (["pump.md"], "a span must be [document, start, end]"),
-        ([["pump.md", -1, 4]], "got -1 and 4"),
-        ([["pump.md", 0, len(DOCUMENTS[0].text) + 1]], "a span must have 0 <="),
-    ],
-)
+@examples
 def test_spans_outside_of_the_document_are_refused(
     tmp_path: Path, value: object, sentence: str
 ) -> None:

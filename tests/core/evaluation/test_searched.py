@@ -13,7 +13,6 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.searched import (
     _search,
     check_documents,
-    search_all,
 )
 from structrag.records import Chunk, Document
 
@@ -52,27 +51,3 @@ def test_twice_as_many_chunks_are_asked_for_until_they_fill_the_budget(
     ranking = _search(retriever, "q", 1, budget)
     assert retriever.asked == asked
     assert len(ranking.spans) == len(ranking.tokens) == min(chunks, asked[-1])
-
-
-WORDS = Document(" ".join(f"word{i}" for i in range(100)), id="d")
-
-
-@examples
-def test_a_ranking_has_k_chunks_and_twice_what_the_budget_needs(
-    budget: int, k: int, count: int
-) -> None:
-    chunks = [
-        Chunk(f"d:{i}", "d", "s", i, i + 1, f"word{i}", n_tokens=10) for i in range(20)
-    ]
-    calls: list[tuple[str, int, int]] = []
-    rankings = search_all(
-        [WORDS, Document("y", id="e")],
-        {"d": chunks, "e": []},
-        ["word3", "word7"],
-        budget=budget,
-        k=k,
-        progress=lambda *call: calls.append(call),
-    )
-    assert [len(ranking.spans) for ranking in rankings] == [count, count]
-    assert [ranking.spans[0][1] for ranking in rankings] == [3, 7]
-    assert calls[-3:] == [("questions", n, 2) for n in range(3)]

@@ -59,12 +59,6 @@ def test_a_heading_has_a_word_of_three_letters(title: str, is_asked: bool) -> No
     assert not is_asked or test.questions[-1].question == title.removeprefix("3.2 ")
 
 
-def test_as_many_as_there_are_need_no_drawing() -> None:
-    all_of_them = make_selftest([manual()], most=len(TOPICS) + 1)
-    assert "not drawn" not in all_of_them.left_out
-    assert make_selftest([manual()], most=len(TOPICS)).left_out == {"not drawn": 1}
-
-
 def test_many_headings_are_drawn_the_same_each_time() -> None:
     first = make_selftest([manual()], most=11)
     assert first == make_selftest([manual()], most=11)

@@ -35,56 +35,7 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
     assert bare(fenced, "make all") == "make all"
 
 
-@pytest.mark.parametrize(
-    ("core", "answer", "fault"),
-    [
-        ("a b", "# 1. a b", ""),
-        ("", "", ""),
-        ("---", "***", ""),
-        ("---", "word", "has words where the source has none"),
-        (
-            " ".join("x" * 20),
-            " ".join("x" * 14),
-            "leaves out 6 of the source's 20 words",
-        ),
-        (
-            " ".join("x" * 20),
-            " ".join("x" * 13),
-            "has 13 words where the source has 20",
-        ),
-        (
-            " ".join("x" * 20),
-            " ".join("x" * 31),
-            "has 31 words where the source has 20",
-        ),
-        (" ".join("x" * 20), " ".join("x" * 19), ""),
-        (" ".join("x" * 20), " ".join("x" * 24), ""),
-        (
-            " ".join("x" * 20),
-            " ".join("x" * 25),
-            "has 5 words that the source does not have",
-        ),
-        ("Cafe\u0301 ﬁnd Straße", "CAFÉ find strasse", ""),
-        (
-            "one two",
-            "# 2 one\n\n# 1 two",
-            "numbers the heading '1 two' after one numbered 2",
-        ),
-        ("one two", "# 1.9 one\n\n# 1.10 two", ""),
-        ("one two", "# 3 one\n\n# 3 two", ""),  # not down
-        # Two per cent of fifty words, and four.
-        (" ".join("x" * 50), " ".join("x" * 55), ""),
-        (
-            " ".join("x" * 50),
-            " ".join("x" * 56),
-            "has 6 words that the source does not have",
-        ),
-        ("a b", "", "is empty"),
-        ("9 one 1 two", "# 9 one\n\n# 1 two", ""),  # as the source has it
-        ("今天天气很好", "今天天气很好", ""),
-        ("今天天气很好", "今天天气", "has 4 words where the source has 6"),
-    ],
-)
+@examples
 def test_guards(core: str, answer: str, fault: str) -> None:
     assert fault_of(core, answer) == fault
 

@@ -55,14 +55,3 @@ def test_three_pages_may_have_running_heads() -> None:
     draft = cleaned_text(pages_of(3, "HEAD", ""))
     assert draft.removed == ("HEAD", "HEAD")
     assert draft.text.count("HEAD") == 1
-
-
-def test_five_of_the_removed_lines_are_shown_page_numbers_last() -> None:
-    heads = "A\nB\nC"
-    bodies = [BODY.format(word) for word in ("alpha", "beta", "gamma")]
-    pages = [f"{i}\n{heads}\n{bodies[i]}\nY\nX" for i in range(3)]
-    draft = cleaned_text("\f".join(pages))
-    assert draft.uncertain == (
-        "Lines left out as repeated running heads or page numbers: 11, such as "
-        "'A', 'B', 'Y', 'X', '0'.",
-    )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from doubles import ScriptedModel
-from window_making import K, W, core_of, numbered, small
-
-from structrag.formatting.formatter import HiQAFormatter
+from window_making import W, core_of, numbered, small
 
 
 def test_only_the_window_that_failed_falls_back() -> None:
@@ -26,34 +23,6 @@ def test_only_the_window_that_failed_falls_back() -> None:
     assert report.uncertain[1].startswith(
         "Window 2 was formatted by rules: the model's answer is empty"
     )
-
-
-def test_the_second_answer_counts() -> None:
-    formatter = small(
-        lambda prompt: (
-            core_of(prompt) if "Your last answer cannot be used" in prompt else "no"
-        )
-    )
-    formatted = formatter.format(numbered(W))
-    assert formatted.document.text.split() == numbered(W).split()
-    assert (
-        formatted.report.retries,
-        formatted.report.fallbacks,
-        formatter.usage.calls,
-    ) == (
-        1,
-        0,
-        2,
-    )
-
-
-def test_twice_the_padding_of_the_markdown_before_is_shown() -> None:
-    words = [f"w{i}" for i in range(3 * W)]
-    model = ScriptedModel(core_of)
-    HiQAFormatter(model, window_words=W, padding_words=K).format(" ".join(words))
-    for number, prompt in enumerate(model.prompts[1:], start=1):
-        shown = " ".join(words[number * W - 2 * K : number * W])
-        assert f"Markdown so far:\n{shown}\n\nThe text:" in prompt
 
 
 def test_a_code_block_left_open_is_noted_with_its_window() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from window_making import PLAIN, W, around, core_of, lost, numbered, small
 
 from structrag import Cache, read_text
 from structrag.errors import InvalidParameter
-from structrag.formatting.answers import forms
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.pages import Line, Page
@@ -26,7 +24,7 @@ from structrag.reading.sections import parse
 from structrag.records import Document
 
 
-@pytest.mark.parametrize("count", [0, 1, W - 1, W, W + 1, 2 * W, 3 * W + 7])
+@examples
 def test_a_model_that_changes_nothing_gives_every_word_once(count: int) -> None:
     text = numbered(count)
     formatter = small(core_of)
@@ -57,19 +55,6 @@ WORDS = [
     "\n\n# H\n\n",
     "--",
 ]
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.sampled_from(WORDS), max_size=80).map(" ".join),
-    st.integers(1, 30),
-    st.integers(0, 10),
-)
-def test_an_identity_on_any_text_keeps_each_word_as_often(
-    text: str, size: int, padding: int
-) -> None:
-    formatted = small(core_of, window_words=size, padding_words=padding).format(text)
-    assert Counter(forms(formatted.document.text)) == Counter(forms(text))
 
 
 @settings(max_examples=150, deadline=None)
@@ -191,19 +176,6 @@ def page_of(*lines: tuple[str, float]) -> Page:
     return Page(tuple(rows), 612, 792)
 
 
-def test_where_pages_begin_is_kept_with_the_text_alone() -> None:
-    pages = {"page_starts": "0:1 5:2"}
-    same = Document("# A\n\nOne two three.\n", id="a", format="markdown", meta=pages)
-    formatted = small(core_of).format(same).document
-    assert formatted.text == same.text and formatted.meta["page_starts"] == "0:1 5:2"
-    formatted = (
-        HiQAFormatter()
-        .format(read_text(PLAIN, id="b", format="text", meta=pages))
-        .document
-    )
-    assert formatted.text != PLAIN and "page_starts" not in formatted.meta
-
-
 def test_pages_by_their_layout_and_by_a_model() -> None:
     body = [
         ("The battery of the Nova lasts for nineteen hours of talk and", 10.0),
@@ -240,16 +212,6 @@ def test_running_heads_are_gone_before_the_model_is_asked() -> None:
     assert model.prompts[0].count("ACME Manual") == 1
     assert formatted.report.removed.count("ACME Manual") == 3
     assert formatted.document.text.count("ACME Manual") == 1
-
-
-def test_presets() -> None:
-    model = ScriptedModel(core_of)
-    HiQAFormatter.code(model).format(numbered(501))
-    assert len(model.prompts) == 2
-    assert model.prompts[0].count("Write every heading at the first level") == 2
-    model = ScriptedModel(core_of)
-    HiQAFormatter.paper(model, window_words=2000).format(numbered(1501))
-    assert len(model.prompts) == 1
 
 
 def test_equation_1_shows_the_whole_window_before_and_its_markdown() -> None:
@@ -312,15 +274,6 @@ def test_how_html_is_read(page: str, with_model: bool, mode: str) -> None:
     assert report.mode == mode
 
 
-def test_only_windows_that_fell_back_are_counted() -> None:
-    formatter = small(core_of)
-    formatter.format(numbered(W))
-    assert dict(formatter.usage.fallbacks) == {}
-    formatter = small("no")
-    list(formatter.format_all([numbered(W), numbered(2 * W)]))
-    assert formatter.usage.fallbacks["windows"] == 3
-
-
 def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
     model = ScriptedModel(core_of)
     HiQAFormatter.code(model).format(numbered(1000))
@@ -331,7 +284,7 @@ def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
     assert "as it was:\nw400 w401" in second
     one = ScriptedModel(core_of)
     HiQAFormatter.code(one).format(numbered(500))
-    HiQAFormatter.paper(one, repeat_prompt=True).format(numbered(9))
+    HiQAFormatter.code(one).format(numbered(9))
     assert len(one.prompts) == 2
     assert one.prompts[1].count("Write every heading at the first level") == 2
 

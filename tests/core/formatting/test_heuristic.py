@@ -18,7 +18,6 @@ from structrag import read_text
 from structrag.formatting.cleaning import cleaned_text
 from structrag.formatting.heuristic import (
     drawn_table,
-    has_columns,
     markdown_of_text,
     sound_headings,
 )
@@ -89,6 +88,7 @@ def titles(headings: list) -> list[tuple[int, str]]:
     return [(min(heading.level, 6), heading.title) for heading in headings]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(texts)
 def test_no_letter_is_lost_and_no_heading_is_an_accident(text: str) -> None:
@@ -112,6 +112,7 @@ def documents(data_dir: Path, name: str) -> list[dict[str, str]]:
         return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_contracts_keep_every_letter_and_get_their_headings(
     data_dir: Path, part: int
@@ -150,23 +151,6 @@ def test_markup_of_other_formats_read_as_plain_text_is_kept(data_dir: Path) -> N
 @pytest.mark.parametrize("case", cases("formatter_rules"))
 def test_rules_by_example(case: Case) -> None:
     assert markdown_of_text(case.text).text == case.expected
-
-
-@examples
-def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) -> None:
-    assert drawn_table(lines) is None
-    draft = markdown_of_text(
-        "Text before it.\n\n" + "\n".join(line.replace("  ", "   ") for line in lines)
-    )
-    assert letters(draft.text) == letters("Text before it.\n\n" + "\n".join(lines))
-
-
-@examples
-def test_columns_are_lines_with_wide_gaps(
-    wide: int, narrow: int, length: int, expected: bool
-) -> None:
-    lines = ["pump".ljust(length - 5) + "water"] * wide + ["pump water"] * narrow
-    assert has_columns([line[-length:] for line in lines]) is expected
 
 
 @examples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +66,7 @@ def test_no_mark_stays_however_it_is_misspelt(
     assert not re.search(r"[<>＜＞]|&[lg]t;", answer), answer
 
 
+@pytest.mark.slow
 @examples
 def test_long_answers_take_time_in_proportion(part: str) -> None:
     started = time.process_time()

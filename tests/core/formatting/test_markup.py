@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag import HiQAFormatter, read_text
 
-RST = "Pump\n====\n\nRinse *it*.\n\n- one\n- two\n\nSeals\n-----\n\n.. code:: python\n\n   x = 1\n"
 
-
-@pytest.mark.parametrize(
-    ("format", "text", "expected"),
-    [
-        (
-            "rst",
-            RST,
-            "# Pump\n\nRinse *it*.\n\n- one\n- two\n\n## Seals\n\n"
-            "```\n.. code:: python\n\n   x = 1\n```\n",
-        ),
-        (
-            "asciidoc",
-            "= Guide\n\n== Pump\n\n# no\n\n----\n== x\n----\n",
-            "# Guide\n\n## Pump\n\n# no\n\n```\n----\n== x\n----\n```\n",
-        ),
-        (
-            "org",
-            "* Pump\nText.\n** Seals\n| a | b |\n| 1 | 2 |\n",
-            "# Pump\n\nText.\n\n## Seals\n\n```\n| a | b |\n| 1 | 2 |\n```\n",
-        ),
-        ("mediawiki", "== Pump ==\n* one\n", "## Pump\n\n* one\n"),
-        ("latex", "\\section{Pump}\n$$a$$\n", "# Pump\n\n```\n$$a$$\n```\n"),
-    ],
-)
+@examples
 def test_headings_and_blocks_keep_their_place(
     format: str, text: str, expected: str
 ) -> None:

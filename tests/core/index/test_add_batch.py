@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder, Reluctant, ScriptedModel, reluctant_index
 from fixture_cases import examples
-from samples import GUIDE_VIEWS, GUIDE_WORDS, guide
+from samples import GUIDE_VIEWS, guide
 
 from structrag import (
     Cache,
@@ -179,17 +179,6 @@ def test_document_that_comes_out_equal_is_unchanged(
     )
 
 
-def test_a_failed_call_of_an_earlier_run_is_repeated(tmp_path: Path) -> None:
-    document = guide()
-    llm = Reluctant(GUIDE_VIEWS, word="crane")
-    reluctant_index(llm, Cache(tmp_path / "c")).add([document])
-    report = reluctant_index(llm, Cache(tmp_path / "c")).add([document])
-    assert report.usage["calls"] == 1 and not report.usage["fallbacks"]
-    assert (
-        reluctant_index(llm, Cache(tmp_path / "c")).add([document]).usage["calls"] == 0
-    )
-
-
 @pytest.mark.parametrize("cached", [True, False])
 def test_an_answer_that_cannot_be_used_is_not_asked_for_again(
     cached: bool, tmp_path: Path
@@ -275,16 +264,6 @@ def test_invented_keywords_only_where_they_are_allowed(
     assert index.settings_name() != Index(embedder=HashEmbedder()).settings_name()
 
 
-def test_merged_answer_that_lacks_a_view_is_kept() -> None:
-    llm = ScriptedModel('{"summary": "A red machine."}')
-    index = Index(
-        embedder=HashEmbedder(), llm=llm, splitter=ContentAwareSplitter(max_tokens=None)
-    )
-    document = read_text(f"# Engines\n\n{GUIDE_WORDS}", id="a.md")
-    assert index.add([document]).usage["fallbacks"] == {"keywords": 1}
-    assert index.add([document]).unchanged == 1 and len(llm.prompts) == 1
-
-
 def test_answers_kept_without_a_cache_are_dropped_with_the_document(
     tmp_path: Path,
 ) -> None:
@@ -297,21 +276,6 @@ def test_answers_kept_without_a_cache_are_dropped_with_the_document(
     assert any(index.kept.values())
     index.add([document])
     assert not any(index.kept.values())
-
-
-async def _add_twice(index: Index, document: Document) -> Any:
-    await index.aadd([document])
-    return await index.aadd([document])
-
-
-def test_asynchronously(tmp_path: Path) -> None:
-    import asyncio
-
-    llm = Reluctant(GUIDE_VIEWS, word="crane")
-    report = asyncio.run(
-        _add_twice(reluctant_index(llm, Cache(tmp_path / "c")), guide())
-    )
-    assert report.usage["calls"] == 1 and not report.usage["fallbacks"]
 
 
 @examples
@@ -438,18 +402,6 @@ def test_vectors_of_a_splitter_stay_out_of_other_views() -> None:
         assert index.reader().views == tuple(views)
         for view in views:
             assert index.search("hums", view=view)
-
-
-@examples
-def test_an_encoder_that_does_not_count_reads_three_characters_a_token(
-    length: int, is_whole: bool
-) -> None:
-    class Limited:
-        max_tokens = 8
-
-    text = "x" * length
-    windows = split_windows(text, Limited(), overflow="windows")
-    assert (windows == [text]) is is_whole and "".join(windows) == text
 
 
 def test_what_is_left_alone_is_counted_apart_from_what_is_replaced() -> None:

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,32 +34,10 @@ from structrag.errors import (
     NoIndex,
     UnknownArgument,
 )
-from structrag.index.engine import tenant_of
 from structrag.index.opening import open_store
 from structrag.index.store import Store
 
 WORDS = ["apple", "banana", "cherry", "plum"]
-
-
-@pytest.mark.parametrize(
-    ("place", "parts"),
-    [
-        ("corpus", ("corpus", "")),
-        ("corpus?tenant=acme_2", ("corpus", "tenant_acme_2")),
-        (
-            f"http://host:1/db?tenant={'x' * 64}",
-            ("http://host:1/db", "tenant_" + "x" * 64),
-        ),
-    ],
-)
-def test_a_place_may_name_a_tenant(place: str, parts: tuple[str, str]) -> None:
-    assert tenant_of(place) == parts
-
-
-@pytest.mark.parametrize("tenant", ["", "Acme", "a-b", "a/b", "x" * 65, "a?tenant=b"])
-def test_what_is_no_tenants_name_is_refused(tenant: str) -> None:
-    with pytest.raises(InvalidParameter, match="store must name a tenant of 1 to 64"):
-        tenant_of(f"corpus?tenant={tenant}")
 
 
 @pytest.fixture(params=ENGINES)
@@ -185,18 +162,6 @@ def test_the_configuration_is_saved_in_place(address: str, tmp_path: Path) -> No
         store.save(tmp_path / "elsewhere")
 
 
-def test_half_precision_is_kept(address: str) -> None:
-    store = opened(address, Store(VIEWS, dtype="float16").settings)
-    own = Store(VIEWS, dtype="float16")
-    for each in (store, own):
-        each.put(entry("a", ["apple", "fig"]))
-    right = [score for _, score in own.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)]
-    scores = [
-        score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)
-    ]
-    assert scores == pytest.approx(right, abs=2e-3) and len(scores) == 2
-
-
 def test_strings_of_any_kind_and_length_come_back(address: str) -> None:
     """Ids, metadata and texts that no language of filters could quote, and one above any limit."""
     text = " ".join(f"w{i * i}" for i in range(30_000))
@@ -213,21 +178,6 @@ def test_strings_of_any_kind_and_length_come_back(address: str) -> None:
         assert len(store.reader().search_dense("raw", [1.0, 2.0, 3.0], 9, where)) == 2
     (best, *_) = store.reader().search_lexical("raw", "w899940001", 9)
     assert store.reader().chunk(best[0]).text == text
-
-
-def test_fingerprints_are_of_whole_documents_and_asked_for_together(
-    address: str,
-) -> None:
-    store, own = opened(address, Store(VIEWS).settings), small_store()
-    entries = [
-        replace(entry(f"d{i}", ["apple"]), degraded=int(i == 2)) for i in range(6)
-    ]
-    for one in (store, own):
-        one.put_all(entries)
-    asked = [f"d{i}" for i in range(4)] + ["it's new"]
-    assert store.fingerprints(asked) == own.fingerprints(asked)
-    assert list(store.fingerprints(asked)) == ["d0", "d1", "d3"]
-    assert store.fingerprints([]) == own.fingerprints([]) == {}
 
 
 def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
@@ -425,10 +375,3 @@ def test_what_no_engine_keeps_is_refused_in_one_sentence(
     with pytest.raises(InvalidParameter, match="got LSA, whose vectors change"):
         EvidenceRetriever(store=address)
     assert not list(folder.iterdir())
-
-
-async def test_on_an_event_loop(address: str, embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder, store=address, views=["raw"])
-    await index.aadd([read_text("The pump leaks.", id="a")])
-    (hit,) = await MultiViewRetriever(index, k=1).asearch("pump")
-    assert hit.chunk.doc_id == "a"

@@ -300,15 +300,6 @@ async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
     assert (await index.aupdate([document(1)])).replaced == 1
 
 
-async def test_searches_side_by_side_agree() -> None:
-    index = Index()
-    index.add([document(i) for i in range(4)])
-    found = await asyncio.gather(
-        *(MultiViewRetriever(index).asearch("pump pressure") for _ in range(8))
-    )
-    assert all(hits == found[0] for hits in found)
-
-
 @pytest.mark.slow
 async def test_a_cancelled_add_leaves_whole_documents_only(
     embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
@@ -443,42 +434,6 @@ def test_a_store_that_wants_vectors_needs_an_embedder() -> None:
         Index(dense_store=HostStore(wants_vectors=True))
 
 
-HTML = (
-    "<html><body><h1>Pumps</h1>\n<p>A pump  moves <b>water</b> &amp; oil.</p>\n<h2>Filters</h2>\n"
-    "<p>The filter is rinsed monthly.</p><p>It is dried then.</p>\n<pre>\n  code = "
-    "1\n</pre>\n</body></html>"
-)
-
-
-PAGE = read_text(HTML, id="page", format="html")
-
-
-def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
-    index = Index(embedder=HashEmbedder())
-    index.add([PAGE])
-    index.save(tmp_path / "index")
-    for held in (index, Index.load(tmp_path / "index", embedder=HashEmbedder())):
-        hits = MultiViewRetriever(held, k=9).search("filter water")
-        assert len(hits) == len(index)
-        for hit in hits:
-            start, end = (
-                hit.chunk.extras["source_start"],
-                hit.chunk.extras["source_end"],
-            )
-            source_map = PAGE.layout.source_map
-            text = hit.chunk.text.strip()
-            first = hit.chunk.start + hit.chunk.text.index(text)
-            assert (start, end) == (
-                source_map.to_source(first),
-                source_map.to_source(first + len(text) - 1) + 1,
-            )
-        (pumps,) = [hit for hit in hits if hit.chunk.path == ("Pumps",)]
-        shown = HTML[
-            pumps.chunk.extras["source_start"] : pumps.chunk.extras["source_end"]
-        ]
-        assert shown.startswith("Pumps</h1>") and shown.endswith("oil.")
-
-
 def test_text_without_markup_has_none() -> None:
     index = Index(embedder=HashEmbedder())
     index.add([read_text("# A\n\nText.", id="a"), read_text("Only text.", id="b")])
@@ -509,14 +464,6 @@ def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> No
     assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(
         loaded
     )
-
-
-def test_a_loaded_lsa_index_answers_like_the_saved_one(tmp_path: Path) -> None:
-    index = Index()
-    index.add([document(i) for i in range(4)])
-    index.save(tmp_path / "index")
-    loaded = Index.load(tmp_path / "index")
-    assert state(loaded) == state(index)
 
 
 @pytest.mark.parametrize(
@@ -555,16 +502,6 @@ def test_loading_what_is_no_index(tmp_path: Path) -> None:
     Store(("raw",)).save(tmp_path / "store")
     with pytest.raises(IndexDamaged, match=r"was not saved by Index\.save"):
         Index.load(tmp_path / "store")
-
-
-def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None:
-    host = HostStore(wants_vectors=True)
-    index = Index(embedder=HashEmbedder(), dense_store=host)
-    index.add([document(1)])
-    index.save(tmp_path / "index")
-    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder(), dense_store=host)
-    assert state(loaded) == state(index)
-    assert loaded.add([document(1)]).unchanged == 1
 
 
 def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(
@@ -639,14 +576,6 @@ def test_an_index_with_an_address_is_saved_with_each_change(tmp_path: Path) -> N
     in_memory = Index(embedder=HashEmbedder(), views=["raw"])
     in_memory.add([Document("Pumps.", id="a")])
     assert [file.name for file in tmp_path.iterdir()] == ["index"]
-
-
-def test_several_documents_are_deleted_and_a_missing_one_is_told() -> None:
-    index = Index(embedder=HashEmbedder(), views=["raw"])
-    index.add([Document("Pump.", id=name) for name in "abcd"])
-    assert index.delete(["a", "c"]) is True
-    assert index.delete(["z", "b"]) is False
-    assert index.document_ids == ["d"] and index.delete([]) is True
 
 
 def test_a_splitter_splits_or_asks() -> None:

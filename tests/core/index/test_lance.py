@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ingestion_makers
 import numpy as np
 import pytest
 from bucket_making import Bucket, serving
@@ -27,7 +26,6 @@ from structrag import (
     Document,
     Index,
     MultiViewRetriever,
-    ingest,
     read_text,
 )
 from structrag.errors import (
@@ -99,27 +97,29 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     store.put(replace(texts, vectors={"raw": Vectors(vectors[:395], np.arange(395))}))
     store.put(replace(rare, vectors={"raw": Vectors(vectors[395:], np.arange(5))}))
     store.optimize()
-    query = vectors[0]
-    products = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
-    right = {f"number{i}" for i in np.argsort(-products)[:40]}
 
-    def nearest(n: int, where: Any = None) -> set[str]:
+    def best(query: np.ndarray) -> set[str]:
+        products = vectors @ query / np.linalg.norm(vectors, axis=1)
+        return {f"number{i}" for i in np.argsort(-products)[:40]}
+
+    def nearest(n: int, where: Any = None, query: Any = vectors[0]) -> set[str]:
         reader = store.reader()
         rows = [row for row, _ in reader.search_dense("raw", query, n, where)]
         return {chunk.text for chunk in reader.chunks_at(rows)}
 
-    assert "number0" in nearest(40) and len(nearest(40) & right) < 40
+    assert "number0" in nearest(40)
+    assert any(nearest(40, query=one) != best(one) for one in vectors[:9])
     assert nearest(9, {"kind": "rare"}) == {f"number{i}" for i in range(395, 400)}
     assert len(nearest(400)) == 400  # fewer are in the nearest lists
     store.exact = True
-    assert nearest(40) == right
+    assert nearest(40) == best(vectors[0])
     # Smaller again, it has an index of vectors, and all its lists are searched.
     store.exact = False
     for module in (lance, lance_reader):
         monkeypatch.setattr(module, "EXACT_ROWS", 500)
     assert has_bits(store._table, "vector_raw")
     store.optimize()
-    assert not has_bits(store._table, "vector_raw") and nearest(40) == right
+    assert not has_bits(store._table, "vector_raw") and nearest(40) == best(vectors[0])
 
 
 # -- what is refused
@@ -218,30 +218,6 @@ def test_a_table_that_goes_away_is_one_sentence(
     else:
         with pytest.raises(IndexDamaged, match="restore it from a copy or rebuild it"):
             LanceStore.open(str(tmp_path))
-
-
-def test_a_table_whose_indexes_or_columns_are_gone_is_saved_or_refused(
-    tmp_path: Path,
-) -> None:
-    store = store_at(tmp_path)
-    store.put(entry("a", ["apple"]))
-
-    def names() -> set[str]:
-        return {
-            index.name
-            for index in lancedb.connect(tmp_path).open_table(CHUNKS).list_indices()
-        }
-
-    there = names()
-    for name in there:
-        lancedb.connect(tmp_path).open_table(CHUNKS).drop_index(name)
-    (hit,) = store.reader().search_lexical("raw", "apple", 5)
-    store.save(store.uri)
-    assert names() == there
-    assert store.reader().search_lexical("raw", "apple", 5) == [hit]
-    lancedb.connect(tmp_path).create_table(CHUNKS, [{"a": 1}], mode="overwrite")
-    with pytest.raises(IndexDamaged, match="must have the column 'id'"):
-        store.save(store.uri)
 
 
 @pytest.mark.slow
@@ -437,17 +413,6 @@ def test_a_bucket_holds_what_memory_holds(
     assert all(name.startswith("corpus/tenant_acme/") for name in bucket.objects)
 
 
-@pytest.mark.parametrize("status", [500, 503])
-def test_a_bucket_that_fails_for_a_moment_is_asked_again(
-    bucket: Bucket, embedder: HashEmbedder, status: int
-) -> None:
-    index = Index(embedder=embedder, store=f"lancedb:{bucket.uri}/corpus")
-    bucket.fail(status, 2, "PUT", "POST")
-    assert index.add(manuals()).added == 4 and not bucket.times
-    bucket.fail(status, 2, "GET", "HEAD")
-    assert Index.load(index.address, embedder=embedder).chunks() == index.chunks()
-
-
 def test_a_bucket_that_refuses_any_request_of_a_change_has_old_or_new_documents_whole(
     bucket: Bucket, embedder: HashEmbedder
 ) -> None:
@@ -509,18 +474,3 @@ def test_a_later_search_of_a_bucket_takes_a_dozen_requests(
     bucket.asked.clear()
     assert retriever.search("What moves oil?")
     assert 2 < len(bucket.asked) < 20
-
-
-def test_an_ingestion_into_a_bucket_is_gone_on_with(
-    bucket: Bucket, tmp_path: Path
-) -> None:
-    for i in range(5):
-        (tmp_path / f"p{i}.md").write_text(f"# Pump {i}\n\nIt leaks.", encoding="utf-8")
-    address = f"lancedb:{bucket.uri}/corpus"
-    report = ingest(tmp_path, address, make=ingestion_makers.index, workers=1)
-    assert (report.added, report.errors) == (5, {})
-    (tmp_path / "p5.md").write_text("# Pump 5\n\nIt hums.", encoding="utf-8")
-    report = ingest(tmp_path, address, make=ingestion_makers.index, workers=1)
-    assert (report.added, report.unchanged) == (1, 5)
-    opened = Index.load(address, embedder=ingestion_makers.index().embedder)
-    assert len(opened.document_ids) == 6

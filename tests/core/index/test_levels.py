@@ -15,7 +15,7 @@ from index_making import search_beside_changes
 from store_making import small_store
 
 from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
-from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.errors import IndexDamaged
 from structrag.index.levels import query_vectors
 from structrag.index.store import Store
 from structrag.model_calls.runner import Runner
@@ -46,23 +46,6 @@ def test_searches_while_documents_come_and_go_never_mix_two_fits() -> None:
             assert index.search(f"w{i}", 1)[0].chunk.doc_id == f"d{i}"
 
     search_beside_changes(search, change)
-
-
-def test_a_fit_serves_until_documents_change() -> None:
-    index = pumps(4)
-    reader = index.reader()
-    assert isinstance(reader.fitted_embedder, LsaEmbedder) and index.reader() is reader
-    index.delete("d3")
-    assert index.reader() is not reader and len(index.reader()) == 3
-    assert index.reader().fitted_embedder is not reader.fitted_embedder
-
-
-def test_a_model_needs_no_fit() -> None:
-    index = Index(embedder=HashEmbedder(), views=("raw",))
-    index.add([read_text("Pumps.", id="a")])
-    assert index.reader().fitted_embedder is None
-    with pytest.raises(InvalidParameter):
-        index.search("pump", where={"unknown": 1})
 
 
 def forbid_fitting(monkeypatch: pytest.MonkeyPatch) -> None:

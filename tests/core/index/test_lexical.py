@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Sequence
 from math import log
@@ -12,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import DATA
 
-from structrag import Document, Index
 from structrag.index.lexical import (
     ABSENT,
     LexicalIndex,
@@ -56,68 +52,6 @@ def test_okapi_equals_rank_bm25_with_its_negative_idf(
         return
     oracle = rank_bm25.BM25Okapi(tokens)
     assert scores.tolist() == pytest.approx(oracle.get_scores(query).tolist(), abs=1e-9)
-
-
-def test_the_papers_preset_scores_real_papers_as_rank_bm25_does() -> None:
-    rank_bm25 = pytest.importorskip("rank_bm25")
-    if not (DATA / "qasper").is_dir():
-        pytest.skip(f"no evaluation data at {DATA}; set STRUCTRAG_DATA to its folder")
-    papers, asked = (
-        list(
-            map(
-                json.loads,
-                gzip.decompress((DATA / "qasper" / file).read_bytes()).splitlines(),
-            )
-        )
-        for file in ("documents.jsonl.gz", "questions.jsonl.gz")
-    )
-    index = Index(preset="paper")
-    index.add(
-        [
-            Document(row["text"], id=row["id"], format=row["format"])
-            for row in papers[:3]
-        ]
-    )
-    reader, tokenizer = index.reader(), index.store.settings.tokenizer
-    for view in index.views:
-        texts = [reader.view_text(row, view) for row in range(len(reader))]
-        oracle = rank_bm25.BM25Okapi([tokenizer(text) for text in texts if text])
-        found = 0
-        for question in [row["question"] for row in asked[:20]]:
-            scores = reader.lexical(view).scores(question)[
-                [bool(text) for text in texts]
-            ]
-            expected = oracle.get_scores(tokenizer(question))
-            assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-9)
-            found += abs(expected).max() > 1
-        assert found > 10
-
-
-@given(TEXTS, st.lists(WORDS, max_size=3).map(" ".join), st.data())
-def test_a_search_within_rows_filters_the_full_one(
-    texts: list[str], query: str, data: st.DataObject
-) -> None:
-    for method in ("lucene", "okapi"):
-        index = LexicalIndex.from_texts(texts, method=method, tokenizer=PLAIN)
-        everything = index.search(query, len(texts))
-        start = data.draw(st.integers(0, len(texts)))
-        stop = data.draw(st.integers(start, len(texts)))
-        mask = np.array(
-            data.draw(
-                st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))
-            ),
-            dtype=bool,
-        )
-        # The package adds in another order, so the last bit of Okapi's scores may differ.
-        for where, kept in (
-            (slice(start, stop), [hit for hit in everything if start <= hit[0] < stop]),
-            (mask, [hit for hit in everything if mask[hit[0]]]),
-        ):
-            found = index.search(query, 99, where)
-            assert [row for row, _ in found] == [row for row, _ in kept]
-            assert [score for _, score in found] == pytest.approx(
-                [score for _, score in kept], abs=1e-12
-            )
 
 
 PLAIN = Tokenizer(stopwords=())

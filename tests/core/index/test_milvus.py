@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder
 from engine_making import stop_milvus
 from faulty_proxy import FaultyProxy, milvus_server
 from store_making import VIEWS, entry
 
-from structrag import Index, read_text
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -31,7 +29,6 @@ from structrag.index.milvus_collections import (
     CHUNKS,
     SETTINGS_ROW,
     STATE,
-    STATE_ROW,
     _create,
     create_vectors,
     packed,
@@ -291,16 +288,6 @@ def test_other_places_and_contents_are_refused(place: str, tmp_path: Path) -> No
         MilvusStore.open(str(tmp_path / "corpus"), SETTINGS)
 
 
-def test_collections_that_go_away_are_a_sentence(place: str) -> None:
-    store = MilvusStore.open(place, SETTINGS)
-    store._database.call("delete", STATE, filter=f"id == {STATE_ROW}")
-    with pytest.raises(IndexDamaged, match="its state is missing"):
-        store.put(entry("a", ["apple"]))
-    store._database.call("drop_collection", CHUNKS)
-    with pytest.raises(IndexDamaged):
-        MilvusStore.open(place)
-
-
 @pytest.mark.parametrize("is_made_anew", [False, True])
 @pytest.mark.parametrize("name", [CHUNKS, terms_of("raw"), vectors_of("raw")])
 def test_a_collection_that_changes_under_a_reader_is_a_sentence(
@@ -378,25 +365,3 @@ def test_a_package_that_is_missing_is_named(
     monkeypatch.setitem(sys.modules, "pymilvus", None)
     with pytest.raises(MissingExtra, match=r"pip install 'structrag\[milvus\]'"):
         MilvusStore.open(str(tmp_path / "corpus.db"), SETTINGS)
-
-
-def test_adding_again_asks_the_store_for_many_documents_at_once(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = [read_text(f"# D{i}\n\nPump {i}.", id=f"d{i}") for i in range(60)]
-    Index(embedder=HashEmbedder(), store=f"milvus:{place}", views=("raw",)).add(
-        documents
-    )
-    calls: list[Any] = []
-    answer = MilvusDatabase._answer
-    monkeypatch.setattr(
-        MilvusDatabase,
-        "_answer",
-        lambda self, ask, *given, **options: (
-            calls.append(ask) or answer(self, ask, *given, **options)
-        ),
-    )
-    reopened = Index.load(f"milvus:{place}", embedder=HashEmbedder())
-    calls.clear()
-    assert reopened.add(documents).unchanged == 60
-    assert len(calls) < 20

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 from pathlib import Path
 from typing import Any
 
@@ -89,63 +87,3 @@ def test_a_file_of_another_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "corpus.db").write_text("SQLite")
     with pytest.raises(InvalidParameter, match="nothing in it was changed"):
         check_file(str(tmp_path / "corpus.db"))
-
-
-def test_an_encrypted_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grpc = pytest.importorskip("grpc")
-    from milvus_lite.adapter.grpc.server import _build_server
-    from milvus_lite.db import MilvusLite
-
-    key, certificate = _certificate()
-    (tmp_path / "server.pem").write_bytes(certificate)
-    lite = MilvusLite(str(tmp_path / "server"))
-    server = _build_server(lite, 2)
-    credentials = grpc.ssl_server_credentials([(key, certificate)])
-    port = server.add_secure_port("127.0.0.1:0", credentials)
-    server.start()
-    try:
-        monkeypatch.setenv("MILVUS_TIMEOUT", "1")
-        with pytest.raises(ModelFailed):  # nobody vouches for the server
-            MilvusDatabase(f"https://127.0.0.1:{port}")
-        monkeypatch.setenv("MILVUS_SERVER_PEM", str(tmp_path / "server.pem"))
-        monkeypatch.setenv("MILVUS_TIMEOUT", "20")
-        assert MilvusDatabase(f"https://127.0.0.1:{port}").collections() == set()
-    finally:
-        server.stop(grace=0)
-        lite.close()
-
-
-def _certificate() -> tuple[bytes, bytes]:
-    """A key, and a certificate that it has signed for itself."""
-    pytest.importorskip("cryptography")
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.timezone.utc)
-    certificate = (
-        x509.CertificateBuilder(
-            name, name, key.public_key(), x509.random_serial_number()
-        )
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName(
-                [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-            ),
-            False,
-        )
-        .sign(key, hashes.SHA256())
-    )
-    return (
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ),
-        certificate.public_bytes(serialization.Encoding.PEM),
-    )

@@ -17,47 +17,6 @@ from structrag.errors import InvalidParameter
 from structrag.index.store import Store
 
 
-def test_select() -> None:
-    store = small_store()
-    assert store.reader().select(None) is None
-    assert store.reader().select({"doc_id": "b"}) == slice(2, 5)
-    assert store.reader().select({"doc_id": ["c", "b"]}) == slice(2, 6)
-    assert store.reader().select({"doc_id": "unknown"}) == slice(0, 0)
-    assert store.reader().select({"year": 2021}) == slice(2, 6)
-    assert store.reader().select({"year": [2020, 2021], "doc_id": "a"}) == slice(0, 2)
-    assert store.reader().select({"lang": "en"}) == slice(5, 6)
-    assert store.reader().select({"tags": ["y", "z"]}) == slice(0, 2)
-    assert store.reader().select({}) == slice(0, 6)
-    mask = store.reader().select(lambda facts: facts["doc_id"] != "b")
-    assert isinstance(mask, np.ndarray)
-    assert mask.tolist() == [True, True, False, False, False, True]
-    for where in (
-        {"year": 2021},
-        lambda facts: facts["year"] == 2021,
-        slice(2, 6),
-        store.reader().select({"year": 2021}),
-    ):
-        assert {
-            row
-            for row, _ in store.reader().search_lexical("raw", "apple fig", 9, where)
-        } == {3, 4, 5}
-        assert {
-            row for row, _ in store.reader().search_dense("raw", [1, 2, 3], 9, where)
-        } == {
-            2,
-            3,
-            4,
-            5,
-        }
-    assert {
-        row for row, _ in store.reader().search_lexical("raw", "apple fig", 9, mask)
-    } == {
-        0,
-        1,
-        5,
-    }
-
-
 def test_select_refuses() -> None:
     store = small_store()
     with pytest.raises(

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import errno
 import gc
-import itertools
 import json
 import os
 import subprocess
 import sys
-import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +16,13 @@ import pytest
 from fixture_cases import examples
 from store_making import VIEWS, answers, entry, small_store
 
-from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, TimedOut
+from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
 from structrag.index.segments import open_segment
 from structrag.index.storage import (
     ENGINES,
-    FORMAT,
-    MANIFEST,
     VERSION,
     TemporaryFolder,
     _checksum,
-    one_saver,
     read_manifest,
 )
 from structrag.index.store import Store
@@ -63,6 +57,7 @@ def test_addresses_of_engines_are_no_folders(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tokenizer",
     [
@@ -308,35 +303,6 @@ def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
     assert list(tmp_path.iterdir()) == [young]
 
 
-def test_first_savers_at_one_path(tmp_path: Path) -> None:
-    stores = [Store(VIEWS) for _ in range(4)]
-    for number, store in enumerate(stores):
-        store.put(entry(f"d{number}", ["apple"]))
-
-    def save(store: Store, path: Path, done: list[str]) -> None:
-        with suppress(SaveFailed):
-            store.save(path)
-            done += store.document_ids
-
-    for attempt in range(10):
-        path = tmp_path / f"index-{attempt}"
-        done: list[str] = []
-        threads = [
-            threading.Thread(target=save, args=(store, path, done)) for store in stores
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert Store.load(path, verify=True).document_ids == done  # one was first
-    assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".")]
-
-
-def test_a_manifest_says_what_it_is() -> None:
-    """Files that were made before must go on being read."""
-    assert (FORMAT, VERSION, MANIFEST) == ("structrag-index", 4, "manifest.json")
-
-
 def test_a_folder_is_abandoned_after_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,40 +315,6 @@ def test_a_folder_is_abandoned_after_a_minute(
         patch.setattr("structrag.index.storage.time.time", lambda: 1_000_060.0)
         small_store().save(tmp_path / "index")
     assert sorted(path.name for path in tmp_path.iterdir()) == [young.name, "index"]
-
-
-def test_a_loader_that_always_comes_too_late_gives_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = saved(tmp_path)
-    saves, tried = itertools.count(), []
-
-    def read_another(place: Path) -> dict[str, Any]:
-        """The manifest as if somebody had saved since the last look."""
-        return {**read_manifest(place), "save": next(saves)}
-
-    def gone(*arguments: object, **options: object) -> object:
-        tried.append(arguments)
-        raise IndexDamaged("it is missing")
-
-    monkeypatch.setattr("structrag.index.storage.read_manifest", read_another)
-    monkeypatch.setattr("structrag.index.storage.open_segment", gone)
-    with pytest.raises(IndexDamaged, match="it is missing"):
-        Store.load(path)
-    assert len(tried) == 20
-
-
-def test_another_writer_is_waited_for_ten_minutes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = saved(tmp_path)
-
-    def waited(seconds: float, *work: object) -> None:
-        raise TimedOut(f"{seconds} seconds")
-
-    monkeypatch.setattr("structrag.index.storage.within", waited)
-    with one_saver(path), pytest.raises(SaveFailed, match="for 600 seconds"):
-        small_store().save(path)
 
 
 @pytest.mark.parametrize("content", ["[", "[]", "3", '{"format": 3}'])

@@ -65,26 +65,6 @@ def test_rows_follow_documents_and_chunk_starts() -> None:
     )
 
 
-def test_a_replaced_document_keeps_its_place_and_a_deleted_one_is_gone() -> None:
-    store = small_store()
-    store.put(entry("a", ["cherry"]))
-    assert store.document_ids == ["a", "b", "c"]
-    assert store.reader().search_lexical("raw", "banana", 9) == []
-    assert [row for row, _ in store.reader().search_lexical("raw", "cherry", 9)] == [0]
-    assert store.delete("b") is True
-    assert store.delete("b") is False
-    assert [chunk.doc_id for chunk in store.chunks()] == ["a", "c"]
-    assert store.reader().search_lexical("raw", "plum", 9) == []
-    assert {
-        store.reader().chunk(row).doc_id
-        for row, _ in store.reader().search_dense("raw", [1, 1, 1], 9)
-    } == {
-        "a",
-        "c",
-    }
-    assert store.reader().row_of("b:0-4") is None
-
-
 def test_a_reader_stays_as_it_was() -> None:
     store = small_store()
     reader = store.reader()
@@ -245,49 +225,6 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
 def test_bad_arguments(call, sentence: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidParameter, match=sentence):
         call(small_store())
-
-
-def test_searches_in_threads_while_documents_come_and_go() -> None:
-    store = small_store()
-    failures: list[BaseException] = []
-
-    def search() -> None:
-        try:
-            for _ in range(60):
-                hits = store.reader().search_lexical(
-                    "raw", "apple", 50, {"doc_id": ["a", "b"]}
-                )
-                assert {row for row, _ in hits} == {0, 1, 3}
-                assert store.reader().search_dense("raw", [1, 2, 3], 5)
-        except BaseException as error:  # noqa: BLE001
-            failures.append(error)
-
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for i in range(60):
-        store.put(entry(f"new {i}", ["pear", "fig"]))
-        store.delete(f"new {i - 3}")
-    for thread in threads:
-        thread.join()
-    assert failures == []
-
-
-def test_a_store_holds_what_was_put_and_nothing_else() -> None:
-    store = small_store()
-    put = entry("d", ["apple pie", "plum jam"])
-    assert not store.holds(put)
-    store.put(put)
-    assert store.holds(put) and store.holds(replace(put, vectors={}))
-    assert not store.holds(replace(put, fingerprint="another"))
-    assert not store.holds(replace(put, degraded=put.degraded + 1))
-    assert not store.holds(entry("d", ["apple pie"]))
-    assert not store.holds(entry("d", ["apple pie", "plum cake"]))
-    assert (store.stored("d").fingerprint, store.stored("d").degraded) == (
-        "print of d",
-        2,
-    )
-    assert store.stored("x") is None
 
 
 @forks

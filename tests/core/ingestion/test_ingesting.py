@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import FrozenInstanceError, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import ingestion_makers as makers
-import numpy as np
 import pytest
 from engine_making import ENGINES, address_in
-from fixture_cases import examples
 from ingestion_making import LONG_AGO, content, start, wait_for, write_files
 
 import structrag
-from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, SaveFailed
+from structrag.errors import InvalidParameter, ModelFailed, SaveFailed
 from structrag.index.entries import Entry
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
-from structrag.ingestion.ingesting import show_files
-from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
-from structrag.ingestion.worker import Preparer
-from structrag.ingestion.workers import Replies, Worker, WorkerPool
-from structrag.model_calls.progress import ProgressLine
 
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence, makers.d3])
+@pytest.mark.parametrize(
+    "make",
+    [
+        makers.lsa_index,
+        pytest.param(makers.evidence, marks=pytest.mark.long),
+        makers.d3,
+    ],
+)
 def test_it_gives_what_one_process_gives(
     tmp_path: Path, make: Callable[[], Any]
 ) -> None:
@@ -313,6 +307,7 @@ def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "index.ingested.json").read_text())["errors"] == {}
 
 
+@pytest.mark.slow
 def test_files_are_read_again_for_another_reading_and_while_they_are_young(
     tmp_path: Path,
 ) -> None:
@@ -519,6 +514,7 @@ def test_workers_end_with_their_driver(tmp_path: Path) -> None:
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_store_in_an_engine_is_filled_too(tmp_path: Path, engine: str) -> None:
     with address_in(engine, tmp_path) as store:
@@ -535,57 +531,6 @@ def test_a_store_in_an_engine_is_filled_too(tmp_path: Path, engine: str) -> None
         )
         assert (report.unchanged, report.removed) == (4, 1)
         assert opened.document_ids == [str(file) for file in files[:4]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["folder", *ENGINES])
-def test_answers_stay_the_same_while_an_ingestion_runs(
-    tmp_path: Path, engine: str
-) -> None:
-    """Of a reader that was opened before; the index itself finds the new documents after."""
-    with (
-        nullcontext(tmp_path / "index")
-        if engine == "folder"
-        else address_in(engine, tmp_path) as store
-    ):
-        files = write_files(tmp_path / "files", 90)
-        run = partial(ingest, store=store, make=makers.index, workers=1)
-        run(files[:40])
-        index = structrag.Index.load(store, embedder=makers.index().embedder)
-        reader = index.reader()
-        vectors = index.embedder.embed([f"number {i}" for i in range(5)])
-
-        def answers() -> list[Any]:
-            return [
-                [reader.search_dense("raw", vector, 8) for vector in vectors],
-                [
-                    reader.search_lexical("raw", f"title word{i} {i}", 8)
-                    for i in range(5)
-                ],
-                [chunk.id for chunk in reader.chunks(str(files[7]))],
-            ]
-
-        before, is_over = answers(), threading.Event()
-
-        def keep_asking() -> int:
-            rounds = 0
-            while not is_over.is_set():
-                assert answers() == before
-                rounds += 1
-            return rounds
-
-        with ThreadPoolExecutor(1) as pool:
-            call_settings = pool.submit(keep_asking)
-            try:
-                files[3].write_text("# Other\n\nThis document has changed.")
-                assert run(files[40:] + files[3:4]).added == 50
-            finally:
-                is_over.set()
-            assert call_settings.result() > 1
-        assert answers() == before
-        later = structrag.Index.load(store, embedder=index.embedder)
-        assert len(later.document_ids) == 90
-        assert "has changed" in later.chunks(str(files[3]))[0].text
 
 
 @pytest.mark.parametrize(
@@ -607,100 +552,6 @@ def test_what_an_engine_cannot_keep_is_refused(
     assert not (tmp_path / "corpus").exists()
 
 
-class Inside(Worker):
-    """A worker in the process of the test; its runner decides what becomes of a task."""
-
-    def __init__(self, runner: InsideRunner, setup: bytes, replies: Replies) -> None:
-        super().__init__(replies)
-        self.runner = runner
-        self.preparer = Preparer(pickle.loads(setup))
-        self.is_killed = False
-
-    def _send(self, request: bytes) -> None:
-        task: Task = pickle.loads(request)
-        self.runner.tasks.append([Path(path).stem for path in task.paths])
-        self.runner.at_work.append(
-            sum(worker.task is not None for worker in self.runner.workers)
-        )
-        self.runner.answer(self, task)
-
-    def say(self, reply: Ready | TaskResult | Stopped | None) -> None:
-        self.replies.put((self, reply))
-
-    def ending(self) -> str:
-        return "by a script"
-
-    def kill(self) -> None:
-        self.is_killed = True
-        self.say(None)
-
-    def close(self) -> None:
-        return None
-
-
-class InsideRunner(WorkerPool):
-    """Runs workers in the process of the test.
-
-    Attributes:
-        starts: Whether the first workers get ready; those after them do.
-        answer: What is done with a task: by default it is prepared at once.
-        tasks: The names of the files of each task, in the order in which they were sent.
-        at_work: How many workers had a task when each of them was sent.
-    """
-
-    def __init__(self, cores: int = 1, starts: Sequence[bool] = ()) -> None:
-        self.cores = cores
-        self.starts = deque(starts)
-        self.answer: Callable[[Inside, Task], None] = self.prepare
-        self.setup: Setup | None = None
-        self.counts: list[int] = []
-        self.workers: list[Inside] = []
-        self.tasks: list[list[str]] = []
-        self.at_work: list[int] = []
-        self.is_settled = True
-
-    def start(self, setup: bytes, replies: Replies, count: int) -> Worker:
-        self.setup = pickle.loads(setup)
-        self.counts.append(count)
-        worker = Inside(self, setup, replies)
-        self.workers.append(worker)
-        is_alive = self.starts.popleft() if self.starts else True
-        first_words = replace(worker.preparer.ready(), is_settled=self.is_settled)
-        worker.say(first_words if is_alive else None)
-        return worker
-
-    def close(self) -> None:
-        return None
-
-    def prepare(self, worker: Inside, task: Task) -> None:
-        worker.say(worker.preparer.done(task))
-
-    def skip(self, worker: Inside, task: Task) -> None:
-        """Say that nothing has changed, whatever is in the files."""
-        worker.say(TaskResult(task.number))
-
-
-@pytest.fixture
-def inside(monkeypatch: pytest.MonkeyPatch) -> InsideRunner:
-    """The runner that `ingest` takes in the test."""
-    runner = InsideRunner()
-    monkeypatch.setattr(
-        "structrag.ingestion.ingesting._runner", lambda *_arguments: runner
-    )
-    monkeypatch.setattr("structrag.ingestion.ingesting._LOOK", 0.01)
-    return runner
-
-
-def sized(folder: Path, *sizes: int) -> Path:
-    """A folder of files of these sizes, which nobody reads."""
-    folder.mkdir()
-    for number, size in enumerate(sizes):
-        with open(folder / f"{number:03}.md", "wb") as file:
-            file.truncate(size)
-        os.utime(folder / f"{number:03}.md", ns=(LONG_AGO, LONG_AGO))
-    return folder
-
-
 @pytest.mark.parametrize(
     ("files", "seconds", "left", "line"),
     [
@@ -717,242 +568,29 @@ def test_the_time_that_is_left_follows_from_the_files_that_are(
     assert (progress.seconds_left, str(progress)) == (left, line)
 
 
-def test_a_line_of_progress_is_the_last_one_when_all_files_are_done() -> None:
-    calls: list[tuple[str, str, bool]] = []
-
-    class Line(ProgressLine):
-        def show(self, line: str, stage: str, *, is_last: bool) -> None:
-            calls.append((line.partition(",")[0], stage, is_last))
-
-    for files in (1, 2):
-        show_files(Line(), Progress(files, 2, 3, 400, 0, 5))
-    assert calls == [("1 of 2 files", "files", False), ("2 of 2 files", "files", True)]
-
-
-def test_progress_is_a_record() -> None:
-    progress = Progress(1, 2, 3, 4, 5, 6)
-    with pytest.raises(FrozenInstanceError):
-        progress.files = 2  # type: ignore[misc]
-
-
-def test_the_least_and_the_most_that_settings_take(tmp_path: Path) -> None:
-    run = partial(ingest, [], tmp_path / "index", make=lambda: None)
-    with pytest.raises(InvalidParameter, match="pickle"):  # the numbers are taken
-        run(workers=1, save_every=0, max_seconds=0.001)
-    with pytest.raises(InvalidParameter, match="save_every must be"):
-        run(save_every=-0.1)
-    with pytest.raises(InvalidParameter, match="max_seconds must be"):
-        run(max_seconds=0)
-
-
-@examples
-def test_pdf_files_are_read_in_a_process_of_their_own_except_by_docling(
-    tmp_path: Path, inside: InsideRunner, isolated: bool, reader: str, expected: bool
-) -> None:
-    ingest([], tmp_path / "index", make=makers.index, isolated=isolated, reader=reader)
-    assert inside.setup is not None
-    assert inside.setup.reading["isolated"] is expected
-    assert inside.setup.reading["reader"] == reader
-
-
-def test_with_one_model_a_make_may_come_with_an_embedding(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    (file,) = write_files(tmp_path / "files", 1)
-    embedder = makers.index().embedder
-    report = ingest(
-        file, tmp_path / "index", embedder, make=makers.index, shared_model=True
-    )
-    assert report.added == 1
-
-
-def test_files_that_have_not_changed_are_told_of_once(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    files = write_files(tmp_path / "files", 3)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index)
-    first = run()
-    flow: list[Progress] = []
-    run(progress=flow.append)
-    assert [(step.files, step.chunks, step.bytes) for step in flow] == [(3, 0, 0)]
-    assert inside.tasks == [["000", "001", "002"]]
-    chunks = content(tmp_path / "index")["chunks"]
-    assert first.chunks == sum(map(len, chunks.values())) > 3
-    assert first.usage["embedded"] >= first.chunks
-    assert str(replace(first, seconds=1.5, chunks=1_200)) == (
-        "3 documents added, 0 replaced, 0 unchanged, 0 removed, 0 left out; 1,200 chunks; 1.5 s"
-    )
-    files[1].write_text("# Other\n\nAnother text.")
-    run(progress=flow.append)
-    assert [(step.files, step.bytes) for step in flow[1:]] == [
-        (3, files[1].stat().st_size)
-    ]
-
-
-@examples
-def test_groups_are_smaller_the_less_is_left_for_several_workers(
-    tmp_path: Path,
-    inside: InsideRunner,
-    workers: int,
-    is_settled: bool,
-    groups: list[int],
-) -> None:
-    inside.answer, inside.is_settled = inside.skip, is_settled
-    files = sized(tmp_path / "files", *[100] * 40)
-    ingest(files, tmp_path / "index", make=makers.index, workers=workers)
-    assert [len(task) for task in inside.tasks] == groups
-    in_order = [name for task in inside.tasks for name in task]
-    assert in_order == [f"{number:03}" for number in range(40)]
-
-
-def test_what_the_first_documents_share_goes_to_the_other_workers(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-    shared: list[list[str]] = []
-
-    def share_with_the_first(worker: Inside, task: Task) -> None:
-        shared.append(list(task.shared))
-        axes = {"axes": np.eye(2)} if task.number == 0 else {}
-        worker.say(TaskResult(task.number, shared=axes))
-
-    inside.answer, inside.is_settled = share_with_the_first, False
-    files = sized(tmp_path / "files", 100, 100, 100)
-    ingest(files, tmp_path / "index", make=makers.index, workers=2)
-    assert shared == [[], ["axes"], ["axes"]]
-
-
+@pytest.mark.slow
 def test_what_is_stored_is_saved_from_time_to_time(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
     write_files(tmp_path / "files", 4)
 
-    def saved(save_every: float) -> list[int]:
-        """How many documents the disk has when each file is done."""
-        index = tmp_path / f"{save_every}.index"
-        counts: list[int] = []
-        ingest(
-            tmp_path / "files",
-            index,
-            make=makers.index,
-            workers=1,
-            save_every=save_every,
-            progress=lambda _: counts.append(len(Store.load(index).document_ids)),
-        )
-        return counts
-
-    assert saved(0) == [0, 1, 2, 3]
-    assert saved(1000) == [0, 0, 0, 0]
-
-
-def test_nothing_is_saved_again_while_nothing_changes(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-    inside.answer = inside.skip
-    saves: list[object] = []
-    monkeypatch.setattr(
-        "structrag.ingestion.ingesting.write_summary", lambda *_: saves.append(0)
+    counts: list[int] = []  # documents on the disk when each file is done
+    index = tmp_path / "index"
+    ingest(
+        tmp_path / "files",
+        index,
+        make=makers.index,
+        workers=1,
+        save_every=0,
+        progress=lambda _: counts.append(len(Store.load(index).document_ids)),
     )
-    files = sized(tmp_path / "files", 100, 100, 100)
-    ingest(files, tmp_path / "index", make=makers.index, workers=1, save_every=0)
-    assert len(saves) == 1  # at the end
+    assert counts == [0, 1, 2, 3]
 
 
-def test_workers_may_die_twice_before_they_are_ready_and_again_later(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    """Three in a row are too many, also after others were ready."""
-    inside.starts = deque([False, False, True, False, False, True, False, False, True])
-    inside.answer = inside.skip
-    files = sized(tmp_path / "files", *[100] * 40)
-    run = partial(ingest, files, make=makers.index, workers=3)
-    assert run(tmp_path / "one").unchanged == 40
-    assert len(inside.workers) == 9
-
-    for starts in ([False] * 3, [True, *[False] * 3], [True, True, *[False] * 3]):
-        inside.starts = deque(starts)
-        with pytest.raises(
-            ModelFailed, match="3 worker processes in a row ended by a script"
-        ):
-            run(tmp_path / "two")
-
-
-def test_a_worker_that_cannot_begin_stops_it(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inside.answer = lambda worker, task: worker.say(
-        Stopped(BudgetExceeded("All calls are used."), task.paths)
-    )
-    files = sized(tmp_path / "files", 100, 100)
-    with pytest.raises(
-        BudgetExceeded, match=r"used\. .* prepared .*000\.md' and 1 more"
-    ):
-        ingest(files, tmp_path / "index", make=makers.index)
-
-
-def test_files_of_a_worker_that_died_are_tried_alone_and_twice(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    def kills(worker: Inside, task: Task) -> None:
-        if any("001" in path for path in task.paths):
-            worker.say(None)
-        else:
-            inside.prepare(worker, task)
-
-    inside.answer = kills
-    files = write_files(tmp_path / "files", 2)
-    report = ingest(tmp_path / "files", tmp_path / "index", make=makers.index)
-    assert inside.tasks == [["000", "001"], ["000"], ["001"], ["001"]]
-    assert (report.added, list(report.errors)) == (1, [str(files[1])])
-    assert (
-        "2 processes died while they prepared it, the last one by a script"
-        in (report.errors[str(files[1])])
-    )
-    assert report.bytes == files[0].stat().st_size
-
-
-def test_a_worker_that_dies_without_work_takes_no_file_with_it(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-
-    def ends_after(worker: Inside, task: Task) -> None:
-        inside.skip(worker, task)
-        if task.number == 0:
-            worker.say(None)
-
-    inside.answer = ends_after
-    files = sized(tmp_path / "files", 100, 100, 100)
-    report = ingest(files, tmp_path / "index", make=makers.index)
-    assert (report.unchanged, report.errors) == (3, {})
-    assert inside.tasks == [["000"], ["001"], ["002"]] and len(inside.workers) == 2
-
-
-def test_only_a_worker_that_takes_too_long_with_a_file_is_killed(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-
-    def second_hangs(worker: Inside, task: Task) -> None:
-        if "001" not in task.paths[0]:
-            inside.skip(worker, task)
-
-    inside.answer = second_hangs
-    files = sized(tmp_path / "files", 100, 100)
-    report = ingest(
-        files, tmp_path / "index", make=makers.index, workers=2, max_seconds=0.2
-    )
-    assert report.unchanged == 1
-    (sentence,) = report.errors.values()
-    assert "The file needs more memory or more than 0.2 seconds" in sentence
-    assert inside.tasks == [["000"], ["001"], ["001"]]
-    assert sum(worker.is_killed for worker in inside.workers) == 2
-
-
+@pytest.mark.slow
 def test_documents_that_the_store_refuses_are_left_out_alone(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = write_files(tmp_path / "files", 3)
     really = Store.put_all
@@ -964,43 +602,19 @@ def test_documents_that_the_store_refuses_are_left_out_alone(
         really(store, entries)
 
     monkeypatch.setattr(Store, "put_all", refuse)
-    flow: list[Progress] = []
     report = ingest(
-        tmp_path / "files",
-        tmp_path / "index",
-        make=makers.index,
-        progress=flow.append,
+        tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
     )
     assert (report.added, report.errors) == (
         2,
         {str(files[1]): "metadata must be JSON."},
     )
     assert content(tmp_path / "index")["ids"] == [str(files[0]), str(files[2])]
-    assert [(step.files, step.errors) for step in flow] == [(3, 1)]
-
-
-def test_a_second_ingestion_within_one_is_refused(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    write_files(tmp_path / "files", 1)
-    refusals: list[str] = []
-
-    def again(_: Progress) -> None:
-        with pytest.raises(InvalidParameter) as refusal:
-            ingest(tmp_path / "files", tmp_path / "index", make=makers.index)
-        refusals.append(str(refusal.value))
-
-    ingest(tmp_path / "files", tmp_path / "index", make=makers.index, progress=again)
-    assert refusals == [
-        f"store is in use: another ingestion is writing to {str(tmp_path / 'index')!r}. "
-        "Wait until it finishes."
-    ]
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_lock_of_an_ingestion_that_ends_at_this_moment_is_none(
     tmp_path: Path,
-    inside: InsideRunner,
     monkeypatch: pytest.MonkeyPatch,
     is_replaced: bool,
 ) -> None:

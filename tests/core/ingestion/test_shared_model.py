@@ -120,15 +120,6 @@ def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(
     assert "ValueError: not this text" in report.errors[str(files[1])]
 
 
-def test_a_text_that_is_refused_fails_the_worker_alone_that_asked_for_it() -> None:
-    with ModelServer(makers.Broken()) as server:
-        answers: SimpleQueue[ModelReply] = SimpleQueue()
-        asked = [ModelRequest("embed", (text,)) for text in ("one", "REFUSED", "two")]
-        server._answer("embed", False, [(one, answers.put) for one in asked])
-        failures = [answers.get(timeout=60).failure for _ in asked]
-    assert failures == [None, "ValueError: not this text", None]
-
-
 def test_lsa_is_refused(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     with pytest.raises(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 import threading
@@ -50,30 +49,6 @@ def test_a_worker_says_how_it_ended() -> None:
     worker.close()
 
 
-@examples
-def test_cores_are_shared_by_the_workers(
-    monkeypatch: pytest.MonkeyPatch, cores: int, count: int, threads: int
-) -> None:
-    started: list[tuple[int, object]] = []
-
-    def start(setup: bytes, replies: Replies, threads: int, server: object) -> None:
-        started.append((threads, server))
-
-    monkeypatch.setattr("structrag.ingestion.workers.ProcessWorker", start)
-    monkeypatch.setattr("os.cpu_count", lambda: cores)
-    runner = ProcessRunner(None, False)
-    runner.start(b"", Queue(), count)
-    runner.close()
-    assert (runner.cores, runner.model, started) == (cores, None, [(threads, None)])
-
-
-def test_where_the_cores_are_not_known_there_is_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: None)
-    assert ProcessRunner(None, False).cores == 1
-
-
 def test_one_model_is_in_the_process_of_the_driver() -> None:
     runner = ProcessRunner(HashEmbedder(), True)
     try:
@@ -110,17 +85,3 @@ def test_a_worker_that_is_at_work_is_killed_and_an_idle_one_ends(
     worker.close()
     assert worker.ending() == ending
     assert replies.get(timeout=60) == (worker, None)
-
-
-def test_a_worker_has_the_task_that_it_was_given() -> None:
-    class Noted(Idle):
-        def _send(self, request: bytes) -> None:
-            self.request = request
-
-    worker = Noted(Queue())
-    before, task = worker.since, Task(7, ("a.md",), {}, {})
-    assert worker.task is None and not worker.is_ready
-    worker.give(task)
-    assert worker.task == task == pickle.loads(worker.request)
-    assert worker.since > before
-    worker.close()

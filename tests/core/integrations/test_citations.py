@@ -21,11 +21,6 @@ def test_a_document_without_a_file_goes_by_its_id() -> None:
     assert citation_of("a", {}, None, None) == Citation("a")
 
 
-def test_numbers_begin_with_one() -> None:
-    citations = [Citation("a", "m.md"), Citation("b", "n.md")]
-    assert shown_citations(citations) == "[1] m.md\na\n\n[2] n.md\nb"
-
-
 def test_citations_are_numbered() -> None:
     assert shown_citations([Citation("a"), Citation("b")]).count("unknown source") == 2
     assert shown_citations([]) == "Nothing was found."

@@ -57,6 +57,7 @@ def test_what_tells_parts_of_a_source_apart_is_in_their_ids(
     assert read_document(replace(part, text="other")).id == name
 
 
+@pytest.mark.slow
 def test_both_frameworks_give_one_document_one_fingerprint() -> None:
     langchain, llama_index = (
         pytest.importorskip("langchain_structrag"),

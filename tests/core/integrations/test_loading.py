@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fixture_cases import examples
@@ -12,7 +11,6 @@ from pdf_making import manual as manual_pages
 
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.integrations.loading import FileReading, check_paths, load_bytes
-from structrag.records import Document
 
 
 @examples
@@ -37,6 +35,7 @@ def test_a_pdf_becomes_markdown_with_its_facts(tmp_path: Path) -> None:
         assert FileReading(isolated=isolated).load(file) == loaded
         by_bytes = FileReading(isolated=isolated).load_bytes(data, "manual.pdf")
         assert by_bytes == loaded
+    assert "secret" not in repr(FileReading(password="secret"))
 
 
 def test_what_cannot_be_read_is_left_out_of_a_folder(tmp_path: Path) -> None:
@@ -74,41 +73,6 @@ def test_paths_are_checked() -> None:
     for wrong in (3, [], [3], b"a", None, {"a": 1}):
         with pytest.raises(InvalidParameter, match="path must be a file, a folder"):
             check_paths(wrong)
-
-
-@pytest.fixture
-def pdf_calls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> list[tuple[str, object, dict[str, Any]]]:
-    """How PDF files are read: (by what, from what, options)."""
-    calls: list[tuple[str, object, dict[str, Any]]] = []
-
-    def reader(name: str) -> Any:
-        def read(source: object, **options: Any) -> Document:
-            calls.append((name, source, options))
-            meta = {"source": "a.pdf", "pages": 4, "pages_without_text": [1, 3]}
-            return Document("# A", format="markdown", title="Manual", meta=meta)
-
-        return read
-
-    monkeypatch.setattr(
-        "structrag.reading.pdf.document.pdf_document", reader("pdf_document")
-    )
-    return calls
-
-
-def test_what_is_known_of_a_pdf_is_flat(
-    pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
-) -> None:
-    loaded = FileReading(isolated=False).load(tmp_path / "a.pdf")
-    assert loaded.metadata == {
-        "text_format": "markdown",
-        "title": "Manual",
-        "pages": 4,
-        "pages_without_text": "1, 3",
-    }
-    assert pdf_calls[0][2] == {"reader": "layout"}
-    assert "secret" not in repr(FileReading(password="secret"))
 
 
 def test_pictures_lie_in_folders_like_their_files(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from fixture_cases import examples
 from places import ROOT
 
 import structrag.integrations.metadata as keys
-from structrag.integrations import kinds
-from structrag.records import Chunk, Hit
+from structrag.records import Chunk
 
 REFERENCE = ROOT / "docs" / "reference.md"
 ROWS = "".join(f"| part {i} | {i} |\n" for i in range(60))
@@ -114,24 +113,6 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
 
 
 CHUNK = Chunk("c", "d", "s", 80, 195, "x", path=("A", "B"))
-EMPTY: list[dict[str, Any]] = [
-    {"oversize": False, "context_shortened": False, "views_hit": "[]"},
-    {
-        "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0,
-        "pic_degraded": False,
-    },
-    {
-        "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
-        "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",
-        "idms_added": "[]",
-    },
-    {
-        "hiqa_kind": "text", "hiqa_images": "[]", "hiqa_caption": "", "hiqa_description": "",
-        "hiqa_part": 0, "hiqa_parts": 0, "hiqa_degraded": False, "table_header": "",
-    },
-    {"hiqa_keywords": "[]", "hiqa_cut": False},
-    {"d3_kind": "text"},
-]  # fmt: skip
 TABLES = [
     {**keys.OVERSIZE_KEYS, **keys.CONTEXT_KEYS, **keys.VIEWS_KEYS},
     keys.PIC_KEYS,
@@ -140,15 +121,6 @@ TABLES = [
     keys.HIQA_HIT_KEYS,
     keys.D3_KEYS,
 ]
-
-
-@pytest.mark.parametrize(("table", "notes"), [*zip(TABLES, EMPTY, strict=True)])
-def test_a_chunk_of_which_nothing_is_known_has_every_key(
-    table: dict[str, str], notes: dict[str, Any]
-) -> None:
-    assert keys.chunk_notes(CHUNK, table) == notes
-    lists = {key: [] if value == "[]" else value for key, value in notes.items()}
-    assert keys.chunk_notes(CHUNK, table, lists=True) == lists
 
 
 def test_what_is_known_of_a_chunk_is_copied_and_lists_are_json() -> None:
@@ -160,26 +132,6 @@ def test_what_is_known_of_a_chunk_is_copied_and_lists_are_json() -> None:
     images = keys.chunk_notes(chunk, keys.HIQA_KEYS, lists=True)["hiqa_images"]
     assert images == extras["images"] and images is not extras["images"]
     assert keys.source_notes(chunk) == {"source_start": 4, "source_end": 195}
-
-
-def test_a_hit_has_the_keys_of_its_retriever() -> None:
-    hit = Hit(CHUNK, 1.0, 1, {"bm25": 3}, {"bm25": 2}, {"bm25": 1})
-    scores = {
-        "routes": {"bm25": 3},
-        "scores": {"bm25": 2.0},
-        "score_parts": {"bm25": 1.0},
-    }
-    place = {"oversize": False, "source_start": 80, "source_end": 195}
-    assert kinds.EVIDENCE.notes(hit) == {**place, **scores}
-    views = kinds.MULTIVIEW.notes(hit)
-    assert views == {**place, **scores, "views_hit": []}
-    of_pic = replace(hit, chunk=replace(CHUNK, extras={"relevant": True}))
-    assert kinds.MULTIVIEW.notes(of_pic)["pic_relevant"] is True
-    extras = {"cut": True, "keywords": ["x"]}
-    notes = kinds.HIQA.notes(replace(hit, chunk=replace(CHUNK, extras=extras)))
-    assert (notes["hiqa_keywords"], notes["hiqa_cut"]) == (["x"], True)
-    assert notes["hiqa_images"] == "[]"
-    assert kinds.D3.notes(Hit(CHUNK, 1.0, 1))["d3_kind"] == "text"
 
 
 @examples

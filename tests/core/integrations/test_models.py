@@ -12,12 +12,9 @@ import pytest
 from fixture_cases import examples
 from pydantic import BaseModel, ConfigDict, Field
 
-from structrag.errors import InvalidParameter
 from structrag.integrations.encoders import (
-    EncoderCounter,
     answer_counter,
     margin_model,
-    reading_limit,
     transformer_of,
 )
 from structrag.integrations.models import (
@@ -34,29 +31,6 @@ TOP = [("1", -0.1), ("2", -2.3)]
 
 class Refused(Exception):
     status_code = 400
-
-
-class Server:
-    """Refuses prompts above 100 characters, and the parameters it does not know, alike."""
-
-    def __init__(self, knows: bool = True, tells: bool = True) -> None:
-        self.knows, self.tells = knows, tells
-        self.calls: list[Mapping[str, Any]] = []
-
-    def ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
-        self.calls.append(parameters)
-        if len(prompt) > 100:
-            raise Refused("request (400 tokens) exceeds the available context size")
-        if parameters and not self.knows:
-            raise Refused("unknown parameter: 'logprobs'")
-        return TOP if parameters and self.tells else []
-
-
-def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | None:
-    return tried(
-        weighing.flow(("1", "2"), lambda answer: answer),
-        lambda parameters: server.ask(prompt, parameters),
-    )
 
 
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
@@ -143,31 +117,6 @@ class Tokenizer:
 ENCODER = SimpleNamespace(encode=list, max_seq_length=128, tokenizer=Tokenizer())
 
 
-@pytest.mark.parametrize(
-    ("model", "limit"),
-    [
-        (SimpleNamespace(max_seq_length=256, max_length=9), 256),
-        (SimpleNamespace(max_length=9), 9),
-        (SimpleNamespace(max_length=1), 1),
-        (SimpleNamespace(max_seq_length=True, max_length=0), None),
-        (SimpleNamespace(max_seq_length="9"), None),
-        (SimpleNamespace(_client=ENCODER), 128),
-        (SimpleNamespace(model=ENCODER, max_length=64), 64),
-        (SimpleNamespace(model=SimpleNamespace(encode=list, max_seq_length=0)), None),
-        (SimpleNamespace(), None),
-    ],
-)
-def test_how_much_an_embedding_model_reads(model: Any, limit: int | None) -> None:
-    found, counter = reading_limit(model)
-    assert found == limit
-    holds = any(getattr(model, name, None) is ENCODER for name in ("_client", "model"))
-    assert isinstance(counter, EncoderCounter) is holds
-    assert counter("abc") == (5 if holds else 1)
-    assert [reading_limit(model, most)[0] for most in (7, 1)] == [7, 1]
-    with pytest.raises(InvalidParameter, match="max_tokens"):
-        reading_limit(model, 0)
-
-
 def test_tokens_are_counted_by_a_language_models_own_tokenizer() -> None:
     counter = answer_counter(SimpleNamespace(tokenizer=Tokenizer()))
     assert counter is not None and counter("abc") == 3
@@ -193,30 +142,6 @@ def test_answers_without_either_option_have_no_margin() -> None:
     weighing = LogProbabilities()
     assert tried(weighing.flow(("1", "2"), lambda _: [("x", -0.1)]), Known({0})) is None
     assert weighing.works == 0
-
-
-class Formatting:
-    """Answers in a schema, or refuses it."""
-
-    def __init__(self, *errors: Exception | None) -> None:
-        self.errors = list(errors)
-        self.formatted: list[bool] = []
-
-    def __call__(self, parameters: Mapping[str, Any]) -> str:
-        self.formatted.append("response_format" in parameters)
-        error = self.errors.pop(0) if self.errors else None
-        if error is not None:
-            raise error
-        return "{}"
-
-
-def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
-    answers = JsonAnswers()
-    with pytest.raises(ConnectionError):
-        tried(answers.flow({}), Formatting(ConnectionError("down")))
-    with pytest.raises(Refused):  # the prompt is too long, with and without a schema
-        tried(answers.flow({}), Formatting(Refused("too long"), Refused("too long")))
-    assert answers.takes is None
 
 
 @examples

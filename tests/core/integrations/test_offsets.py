@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +10,6 @@ from structrag.index.index import Index
 from structrag.integrations.places import (
     TrimmedLength,
     chunk_at,
-    neighbours,
     original_span,
     slice_places,
     trim_span,
@@ -92,21 +89,6 @@ def test_offsets_move_with_the_text(text: str, start: int) -> None:
     assert chunk.id == "c"
 
 
-def test_chunks_beside_a_chunk_are_of_its_document() -> None:
-    index = Index(views=["raw"])
-    text = "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n"
-    index.add([read_text(text, id="d"), read_text("# D\n\nfour", id="e")])
-    reader = index.store.reader()
-    a, b, c, d = reader.chunks()
-    assert neighbours(reader, b) == (a, c)
-    assert (neighbours(reader, a), neighbours(reader, c)) == ((None, b), (b, None))
-    assert (
-        neighbours(reader, d)
-        == (None, None)
-        == neighbours(reader, replace(a, id="unknown"))
-    )
-
-
 @examples
 def test_a_slice_has_a_place_where_its_text_has_one(
     metadata: dict[str, object], places: dict[str, int]
@@ -122,19 +104,6 @@ def test_a_limit_holds_for_the_text_with_and_without_white_space() -> None:
     assert measure("a\n\n") == 10
     assert TrimmedLength(len)("a\n\n") == 3
     assert TrimmedLength(len)("  a") == 3
-
-
-def test_a_slice_stands_where_its_text_stands() -> None:
-    span = {"start_index": 40, "end_index": 49}
-    source = {"source_start": 140, "source_end": 149}
-    assert slice_places("It leaks.", {**span, **source}, 3, 8) == {
-        "start_index": 43,
-        "end_index": 48,
-        "source_start": 143,
-        "source_end": 148,
-    }
-    assert slice_places("It leaks.", {"start_index": 40}, 3, 8) == {"start_index": 43}
-    assert slice_places("It leaks.", {"heading_path": "Pump"}, 3, 8) == {}
 
 
 def test_a_text_that_does_not_begin_with_its_context_has_none_in_front() -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, ScriptedModel
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag import Index, read_text
 from structrag.errors import InvalidParameter
 from structrag.model_calls.cache import Cache, cache_key
 
@@ -25,13 +22,6 @@ parts = st.lists(st.text(alphabet=st.characters(), max_size=4), max_size=4)
 @given(parts, parts)
 def test_different_sequences_have_different_keys(a: list[str], b: list[str]) -> None:
     assert (cache_key(*a) == cache_key(*b)) == (a == b)
-
-
-def test_folders_above_the_file_are_made(tmp_path: Path) -> None:
-    path = tmp_path / "one" / "two" / "cache.sqlite"
-    with closing(Cache(path)) as cache:
-        assert len(cache) == 0
-    assert path.is_file()
 
 
 def test_values_are_there_for_another_object(tmp_path: Path) -> None:
@@ -85,29 +75,6 @@ def test_a_damaged_value_is_a_miss(name: str, tmp_path: Path) -> None:
         assert cache.get("k") == 3
 
 
-def test_an_index_is_built_from_a_damaged_cache_as_without_one(tmp_path: Path) -> None:
-    document = read_text(
-        "# Pump\n\nIt leaks.\n\n# Valve\n\nIt is shut.\n", format="markdown"
-    )
-
-    def built(cache: Cache | None) -> Any:
-        llm = ScriptedModel('["pump"]')
-        index = Index(embedder=HashEmbedder(), llm=llm, cache=cache)
-        report = index.add([document])
-        texts = [
-            index.store.reader().view_text(row, "keywords") for row in range(len(index))
-        ]
-        return report.usage["calls"], report.usage["embedded"], texts
-
-    with closing(Cache(tmp_path / "c")) as cache:
-        expected = built(cache)
-        assert expected == built(None) and built(cache)[:2] == (0, 0)
-    for change in DAMAGE.values():
-        damage(tmp_path / "c", change)
-        with closing(Cache(tmp_path / "c")) as cache:
-            assert built(cache) == expected
-
-
 def test_values_without_a_checksum_are_read(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "c")) as connection, connection:
         connection.execute(
@@ -118,13 +85,6 @@ def test_values_without_a_checksum_are_read(tmp_path: Path) -> None:
         assert cache.get("k") == 3
         cache.put("k", 4)
         assert cache.get("k") == 4
-
-
-def test_threads_can_share_it(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "c")
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: cache.put(str(i % 50), i % 50), range(400)))
-    assert [cache.get(str(i)) for i in range(50)] == list(range(50))
 
 
 @pytest.mark.parametrize(

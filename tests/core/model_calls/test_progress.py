@@ -24,16 +24,6 @@ def test_a_log_has_a_line_now_and_then_and_the_end_of_each_stage(
     assert capsys.readouterr().err == "documents: 2 of 9\ndocuments: 9 of 9\n"
 
 
-def test_what_is_said_behind_a_stage_takes_the_place_of_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    line = ProgressLine()
-    line("embedding", 2, 2)
-    line.say("behind")
-    assert capsys.readouterr().err == "embedding: 2 of 2\nbehind\n"
-
-
 def test_a_notebook_writes_over_its_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ import asyncio
 import contextvars
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,7 +32,7 @@ from structrag.model_calls.requests import (
     Search,
 )
 from structrag.model_calls.runner import Runner
-from structrag.models.embedders import FunctionEmbedder, as_embedder
+from structrag.models.embedders import FunctionEmbedder
 
 Drive = Callable[[Runner, Any], Any]
 USER = contextvars.ContextVar("USER", default="nobody")
@@ -212,141 +211,6 @@ def test_an_error_of_ours_cancels_the_calls_that_wait(drive: Drive) -> None:
 OPTIONS = ("1", "2")
 
 
-class Weigher:
-    """Margins by the length of the prompt; notes each call. `fails` names prompts that raise."""
-
-    name = "weigher"
-
-    def __init__(
-        self, fails: Sequence[str] = (), error: Exception | None = None
-    ) -> None:
-        self.fails = fails
-        self.error = error or RuntimeError("out of memory")
-        self.together: list[list[str]] = []
-        self.single: list[str] = []
-
-    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> Any:
-        self.together.append(list(prompts))
-        return [self._margin(prompt, options) for prompt in prompts]
-
-    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        self.single.append(prompt)
-        return self._margin(prompt, options)
-
-    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        return self.choose(prompt, options)
-
-    def complete(self, prompt: str) -> str:
-        return prompt.upper()
-
-    async def acomplete(self, prompt: str) -> str:
-        return self.complete(prompt)
-
-    def _margin(self, prompt: str, options: tuple[str, str]) -> float | None:
-        if prompt in self.fails:
-            raise self.error
-        return (
-            (len(prompt) if options == OPTIONS else -len(prompt)) / 10
-            if prompt
-            else None
-        )
-
-
-class Awaited(Weigher):
-    async def achoose_many(
-        self, prompts: Sequence[str], options: tuple[str, str]
-    ) -> Any:
-        await asyncio.sleep(0)
-        return self.choose_many(prompts, options)
-
-
-def one_round(requests: Sequence[Any]) -> Any:
-    answers = yield requests
-    return answers
-
-
-def answers_of(runner: Runner, requests: Sequence[Any], mode: str) -> list[Any]:
-    if mode == "sync":
-        return runner.run(one_round(requests))
-    return asyncio.run(runner.arun(one_round(requests)))
-
-
-MODES = pytest.mark.parametrize("mode", ["sync", "async"])
-
-
-@MODES
-@pytest.mark.parametrize("kind", [Weigher, Awaited])
-def test_choices_go_out_together_and_every_answer_is_where_it_belongs(
-    mode: str, kind: type[Weigher]
-) -> None:
-    model, cache = kind(), Cache(":memory:")
-    told: list[tuple[int, int]] = []
-    runner = Runner(
-        llm=model,
-        cache=cache,
-        batch_size=3,
-        progress=lambda _, done, total: told.append((done, total)),
-    )
-    prompts = ["a", "bb", "ccc", "", "bb", "dddd", "eeeee"]
-    swapped = ("2", "1")
-    requests = [
-        Ask("hello"),
-        *(Choose(p, OPTIONS) for p in prompts),
-        Choose("a", swapped),
-        Choose("ccc", swapped),
-    ]
-    found = answers_of(runner, requests, mode)
-    assert found == ["HELLO", 0.1, 0.2, 0.3, None, 0.2, 0.4, 0.5, -0.1, -0.3]
-    assert (
-        sorted(model.together)
-        == [["", "dddd", "eeeee"], ["a", "bb", "ccc"], ["a", "ccc"]]
-        and not model.single
-    )
-    assert runner.usage.calls == 9 and told[-1] == (9, 9) and len(cache) == 9
-    assert (
-        answers_of(runner, requests[1:], mode) == found[1:] and len(model.together) == 3
-    )
-    assert answers_of(runner, [Choose("new", OPTIONS)], mode) == [
-        0.3
-    ] and model.single == ["new"]
-
-
-@MODES
-def test_one_that_fails_does_not_take_the_others_with_it(mode: str) -> None:
-    model, cache = Weigher(fails=["bb"]), Cache(":memory:")
-    found = answers_of(
-        Runner(llm=model, cache=cache),
-        [Choose(p, OPTIONS) for p in ("a", "bb", "ccc")],
-        mode,
-    )
-    assert found[0] == 0.1 and found[2] == 0.3 and len(cache) == 2
-    assert (
-        isinstance(found[1], Failed)
-        and found[1].reason is model.error
-        and model.single == ["a", "bb", "ccc"]
-    )
-
-
-@MODES
-def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(
-    mode: str,
-) -> None:
-    wrong = Weigher(fails=["a"], error=InvalidParameter("options must be others"))
-    with pytest.raises(InvalidParameter, match="options must be others"):
-        answers_of(
-            Runner(llm=wrong), [Choose("a", OPTIONS), Choose("bb", OPTIONS)], mode
-        )
-    assert not wrong.single
-    model, cache = Weigher(), Cache(":memory:")
-    with pytest.raises(BudgetExceeded):
-        answers_of(
-            Runner(llm=model, max_calls=2, cache=cache),
-            [Choose("x" * n, OPTIONS) for n in (1, 2, 3)],
-            mode,
-        )
-    assert model.together == [["x", "xx"]] and len(cache) == 2
-
-
 def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:
     encoder, shown = HashTokens(), []
     runner = Runner(batch_size=2, progress=lambda *facts: shown.append(facts))
@@ -376,14 +240,45 @@ def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None
         drive(Runner(embedder=embedder), flow())
 
 
-def test_a_cache_warns_of_a_model_without_a_name() -> None:
-    unnamed = as_embedder(lambda texts: [[1.0]] * len(texts))
-    with pytest.warns(
-        UserWarning, match="cache cannot keep answers of the embedder"
-    ) as warned:
-        Runner(llm=Model(), embedder=unnamed, cache=Cache(":memory:"))
-    assert len(warned) == 1 and warned[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Runner(embedder=unnamed)
-        Runner(embedder=Vectors(), cache=Cache(":memory:"))
+class Weigher(Model):
+    """Margins by the length of the prompt, of several together."""
+
+    def __init__(self, fails: str = "", error: Exception | None = None) -> None:
+        super().__init__(fails, error)
+        self.together: list[list[str]] = []
+
+    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> Any:
+        self.together.append(list(prompts))
+        return [self.choose(prompt, options) for prompt in prompts]
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> Any:
+        if prompt == self.fail:
+            raise self.error
+        return (len(prompt) if options == OPTIONS else -len(prompt)) / 10
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> Any:
+        return self.choose(prompt, options)
+
+
+def test_choices_of_the_same_options_go_out_together(drive: Drive) -> None:
+    model, cache = Weigher(), Cache(":memory:")
+    runner = Runner(llm=model, cache=cache, batch_size=3)
+    choices = [Choose(prompt, OPTIONS) for prompt in ("a", "bb", "ccc", "bb", "dddd")]
+    choices += [Choose("a", ("2", "1")), Choose("ccc", ("2", "1"))]
+    for _ in range(2):
+        answers = drive(runner, yields(Ask("hello"), *choices))
+        assert answers == ["HELLO", 0.1, 0.2, 0.3, 0.2, 0.4, -0.1, -0.3]
+    assert ["a", "bb", "ccc"] in model.together and ["a", "ccc"] in model.together
+    assert runner.usage.calls == 7 and len(cache) == 7
+
+
+def test_a_choice_that_fails_does_not_take_the_others_with_it(drive: Drive) -> None:
+    choices = [Choose(prompt, OPTIONS) for prompt in ("a", "bb", "ccc")]
+    model, cache = Weigher("bb"), Cache(":memory:")
+    first, failed, last = drive(Runner(llm=model, cache=cache), yields(*choices))
+    assert (first, failed.reason, last) == (0.1, model.error, 0.3) and len(cache) == 2
+    wrong = Weigher("bb", InvalidParameter("options must be others"))
+    with pytest.raises(InvalidParameter, match="options must be others"):
+        drive(Runner(llm=wrong), yields(*choices))
+    with pytest.raises(BudgetExceeded):
+        drive(Runner(llm=Weigher(), max_calls=2), yields(*choices))

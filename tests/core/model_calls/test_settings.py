@@ -1,4 +1,4 @@
-"""The settings of asking as one record, or by their own names."""
+"""The settings of calls of models."""
 
 from __future__ import annotations
 
@@ -32,60 +32,25 @@ def test_settings_out_of_range_are_refused(
 
 
 @pytest.mark.parametrize("make", [Runner, Index, D3Index, HiQAFormatter])
-def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
-    message = (
-        "call_settings and batch_size cannot be passed together; "
-        r".* CallSettings\(batch_size=...\)"
-    )
-    with pytest.raises(InvalidParameter, match=message):
-        make(call_settings=CallSettings(), batch_size=3)
-    with pytest.raises(
-        InvalidParameter, match="call_settings must be CallSettings or None; got int"
-    ):
-        make(call_settings=3)
+def test_unknown_settings_are_refused(make: Any) -> None:
     with pytest.raises(
         TypeError, match=r"has no argument 'batchsize'\. Did you mean 'batch_size'"
     ):
         make(batchsize=3)
 
 
-def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None:
+def test_what_searches_an_index_has_its_cache(tmp_path: Path) -> None:
     def answer(prompt: str) -> str:
         return "1"
 
-    record = CallSettings(cache=Cache(":memory:"), batch_size=1, max_concurrency=2)
-    by_record, by_name = ScriptedModel(answer), ScriptedModel(answer)
-    first, second = HashEmbedder(), HashEmbedder()
-    index = D3Index(embedder=first, llm=by_record, call_settings=record)
+    model, embedder, cache = ScriptedModel(answer), HashEmbedder(), Cache(":memory:")
+    index = D3Index(embedder=embedder, llm=model, cache=cache, batch_size=1)
     index.add([DOCUMENT])
-    retriever = D3Retriever(
-        index, llm=by_record, strategy="base", call_settings=CallSettings(max_calls=9)
-    )
-    flat = D3Index(embedder=second, llm=by_name, batch_size=1, cache=Cache(":memory:"))
-    flat.add([DOCUMENT])
-    same = D3Retriever(flat, llm=by_name, strategy="base", max_calls=9)
-    assert retriever.search("What do cats eat?") == same.search("What do cats eat?")
-    assert by_record.prompts == by_name.prompts
-    assert first.texts == second.texts
-    assert retriever.runner.cache is record.cache  # without one of its own, the index's
+    retriever = D3Retriever(index, llm=model, strategy="base", max_calls=9)
+    assert retriever.runner.cache is cache
+    assert retriever.runner.call_settings.batch_size == 64
+    other = Cache(":memory:")
+    assert D3Retriever(index, cache=other).runner.cache is other
     index.save(tmp_path / "d3")
-    again = D3Index.load(tmp_path / "d3", embedder=first, call_settings=record)
-    assert again.runner.call_settings is record
-
-
-def test_true_stands_for_a_line_on_standard_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    progress = CallSettings(progress=True).progress
-    assert callable(progress)
-    progress("embed", 1, 2)
-    progress("embed", 2, 2)
-    # No terminal: the end of each stage.
-    assert capsys.readouterr().err == "embed: 2 of 2\n"
-    assert CallSettings(progress=False).progress is None
-    with pytest.raises(
-        InvalidParameter, match=r"progress must be a function .* or True for a line"
-    ):
-        CallSettings(progress=3)  # type: ignore[arg-type]
-    index = Index(progress=True)
-    index.add([read_text("# Pumps\n\nPumps move water.")])
+    again = D3Index.load(tmp_path / "d3", embedder=embedder, batch_size=3)
+    assert again.runner.call_settings.batch_size == 3

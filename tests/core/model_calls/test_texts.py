@@ -62,14 +62,6 @@ def test_each_text_is_scored_once_in_bounded_batches(drive: Drive) -> None:
     assert "; 4 texts scored; " in str(runner.usage)
 
 
-def test_no_text_asks_nothing(drive: Drive) -> None:
-    scorer = Lengths("lengths")
-    runner = Runner(cache=Cache(":memory:"))
-    assert drive(runner, scores(Score("q", (), scorer))) == [[]]
-    assert scorer.batches == []
-    assert "scored" not in str(runner.usage)
-
-
 def test_scores_of_a_named_scorer_are_kept_by_name_query_and_text(drive: Drive) -> None:
     cache = Cache(":memory:")
     texts = ("a", "bb")

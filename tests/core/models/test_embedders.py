@@ -11,31 +11,11 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder
 
-from structrag import FunctionEmbedder, SentenceTransformerEmbedder
+from structrag import SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter, MissingExtra
 from structrag.index.add_batch import split_windows
-from structrag.model_calls.calling import acall
 from structrag.models import LsaEmbedder
-from structrag.models.embedders import as_embedder, as_fixed_embedder
-
-PARTS, TARGETS, FLUIDS = (
-    ("pump", "gear", "motor"),
-    ("wheel", "shaft"),
-    ("oil", "water", "air"),
-)
-CORPUS = [
-    f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS
-]
-
-
-async def test_async_gives_the_same() -> None:
-    lsa = LsaEmbedder().fit(CORPUS)
-    assert np.array_equal(await acall(lsa, "embed", CORPUS), lsa.embed(CORPUS))
-    ones = FunctionEmbedder(lambda texts: np.ones((len(texts), 3)), name="ones")
-    assert np.array_equal(
-        await acall(ones, "embed", ["a"], query=True), ones.embed(["a"])
-    )
-
+from structrag.models.embedders import as_embedder
 
 # -- what callers pass
 
@@ -51,6 +31,7 @@ def test_as_embedder_takes_what_callers_have(embedder: HashEmbedder) -> None:
     assert as_embedder(local).embed(("a", "b")).shape == (2, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["no-such-model", "some/such-model", "/no/such/folder", "."]
 )
@@ -217,18 +198,6 @@ def test_minilm(minilm: Any) -> None:
 
 
 # -- the bundled model
-
-
-def test_hosts_that_keep_vectors_are_given_no_fitted_embedder() -> None:
-    embedder = HashEmbedder()
-    assert as_fixed_embedder(embedder) is embedder
-    assert as_fixed_embedder(len).name == as_embedder(len).name
-    for value in (None, LsaEmbedder()):
-        with pytest.raises(
-            InvalidParameter,
-            match=r"stay the same when documents are added; LSA\(256, english\)",
-        ):
-            as_fixed_embedder(value)
 
 
 def test_tokens_are_counted_without_the_model_as_with_it(minilm: Any) -> None:

@@ -38,11 +38,6 @@ def test_lsa_gives_unit_vectors_and_zeros_for_unknown_words() -> None:
     assert lsa.embed([]).shape[0] == 0
 
 
-def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
-    assert LsaEmbedder(dimensions=4).fit(CORPUS).embed(["pump"]).shape == (1, 4)
-    assert LsaEmbedder().fit(CORPUS).embed(["pump"]).shape[1] < len(CORPUS)
-
-
 @examples
 def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
     matrix = LsaEmbedder().fit(texts).embed(texts)
@@ -80,12 +75,6 @@ def test_the_rank_is_below_the_number_of_texts_and_of_terms(
 def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
     lsa = LsaEmbedder().fit(texts)
     assert not lsa.embed(["pump", "gear"]).any() and lsa.embed(["pump"]).shape == (1, 1)
-
-
-def test_fitting_leaves_the_embedder_as_it_was() -> None:
-    plain = LsaEmbedder()
-    fitted = plain.fit(CORPUS)
-    assert plain.fitted is None and fitted.name == plain.name
 
 
 @pytest.mark.slow

@@ -150,21 +150,6 @@ async def test_what_the_model_can_do_is_decided_by_the_first_question(
         assert result[0] == pytest.approx(margins)
 
 
-def test_a_source_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match=r"source must be .* got 'votes'"):
-        Runner(llm=ScriptedModel("7")).run(
-            weigh_flow(["a"], ("2", "1"), source="votes")
-        )
-
-
-@pytest.mark.parametrize("source", [NONE, UNUSABLE])
-def test_a_source_without_margins_asks_nothing(source: str) -> None:
-    model = ScriptedModel("7")
-    flow = weigh_flow(["a", "b"], ("2", "1"), source=source)
-    assert Runner(llm=model).run(flow) == ([None, None], source)
-    assert not model.prompts
-
-
 def test_a_model_that_is_not_there_is_an_error_where_it_is_required() -> None:
     with pytest.raises(NoModel, match="llm="):
         Runner().run(weigh_flow(["a"], ("2", "1"), required=True))

@@ -52,21 +52,6 @@ def test_nothing_is_padded_or_cut_and_the_callers_tokenizer_is_left_alone() -> N
     assert tokenizer.truncation["max_length"] == 2 and tokenizer.padding["length"] == 9
 
 
-def test_texts_are_read_whole_and_in_this_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    static = static_of_rows()
-    options: dict[str, object] = {}
-
-    def encode(texts: list[str], **chosen: object) -> np.ndarray:
-        options.update(chosen)
-        return np.zeros((len(texts), 2))
-
-    monkeypatch.setattr(static.model, "encode", encode)
-    static.embed(["cats"])
-    assert options["max_length"] is None and options["use_multiprocessing"] is False
-
-
 @given(st.lists(st.text(), max_size=6))
 def test_any_text_gets_a_unit_vector_or_zeros_alone_or_beside_others(
     texts: list[str],
@@ -91,11 +76,6 @@ def test_what_does_not_fit_is_said() -> None:
         StaticEmbedder("tiny")
     with pytest.raises(InvalidParameter, match="name must be"):
         static_of_rows(name=3)  # type: ignore[arg-type]
-
-
-def test_a_model_without_a_name_goes_by_its_vectors() -> None:
-    assert static_of_rows(name="").name == static_of_rows(name="").name != "tiny"
-    assert static_of_rows(name="").name != static_of_rows(ROWS * 2, name="").name
 
 
 def test_words_added_to_a_tokenizer_need_vectors_too() -> None:
@@ -136,14 +116,6 @@ def test_every_token_has_a_row_and_a_weight(
         assert StaticEmbedder(model, "tiny").name == "tiny"
         return
     with pytest.raises(InvalidParameter, match="each of its tokenizer's 4 tokens; got"):
-        StaticEmbedder(model)
-
-
-def test_vectors_of_one_number_each_are_rows_too() -> None:
-    assert static_of_rows(ROWS[:, :1] + 1).dimension == 1
-    model = model2vec.StaticModel(ROWS, words())
-    model.embedding = ROWS[:, 0]
-    with pytest.raises(InvalidParameter, match=r"got shape \(4,\)"):
         StaticEmbedder(model)
 
 

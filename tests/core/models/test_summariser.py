@@ -121,11 +121,6 @@ def test_its_name_is_that_of_the_checkpoint(folder: Path) -> None:
     assert loaded.startswith(f"{folder.name}(56, 142, 4, 2.0, 3)|float32#")
 
 
-def test_a_summary_has_a_token() -> None:
-    with pytest.raises(InvalidParameter, match=r"max_length must be .* 1; got 0"):
-        TransformersSummariser((Writes(), tokenizer()), max_length=0)
-
-
 @pytest.mark.parametrize(
     "model", [("one", "two"), (Writes(),), (Writes(), None, None), Writes()]
 )

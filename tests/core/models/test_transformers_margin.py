@@ -18,13 +18,10 @@ transformers = pytest.importorskip(
 from small_models import small_causal_model, words_tokenizer  # noqa: E402
 
 from structrag.errors import InvalidParameter  # noqa: E402
-from structrag.model_calls.cache import Cache  # noqa: E402
-from structrag.model_calls.runner import Runner  # noqa: E402
 from structrag.models.margins import (  # noqa: E402
     KEEP_OPTION,
     PROMPT,
     SPLIT_OPTION,
-    weigh_flow,
 )
 from structrag.models.transformers_margin import (  # noqa: E402
     TransformersMargin,
@@ -131,18 +128,6 @@ def test_options_must_be_two_tokens(
 ) -> None:
     with pytest.raises(InvalidParameter, match="options must be"):
         TransformersMargin(model, tokenizer).choose("cats", options)
-
-
-async def test_it_answers_a_runner(model: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(model, tokenizer)
-    runner = Runner(llm=weigher, cache=Cache(":memory:"))
-    margins, source = runner.run(weigh_flow(PROMPTS, ("2", "1")))
-    assert source == "log-probabilities"
-    assert margins == pytest.approx(
-        [weigher.choose(prompt, ("2", "1")) for prompt in PROMPTS], abs=1e-5
-    )
-    assert (await runner.arun(weigh_flow(PROMPTS, ("2", "1"))))[0] == margins
-    assert runner.usage.calls == len(PROMPTS)
 
 
 def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:

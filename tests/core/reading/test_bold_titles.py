@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from fixture_cases import examples
 
 from structrag import read_text
@@ -17,25 +16,7 @@ def titles(text: str) -> list[str]:
     return [heading.title for heading in bold_headings(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (TWO.replace("\n", "\r\n"), ["Pumps", "Taps"]),
-        ("**1 A**\n\n**1.1 B**\n\nb\n\nc", ["1 A", "1.1 B"]),
-        ("**Paper**\n\n**Author**\n\n" + TWO + "\ntext\n", ["Pumps", "Taps"]),
-        ("**Pumps**\n\nThey leak.\n", []),  # one alone is emphasis
-        ("**Note:**\n\na\n\n**Warning!**\n\nb\n", []),
-        # Not between blank lines.
-        ("**Pumps**\nThey leak.\n\n**Taps**\nThey drip.\n", []),
-        ("They **leak**.\n\n**Pumps** leak.\n\n**Taps** drip.\n", []),
-        ("```\n" + TWO + "```\n", []),  # in a fence
-        ("**Pumps**\n\na\n\n**Taps**\n", []),  # nothing follows the second
-        ("**" + "long " * 30 + "**\n\na\n\n" + "**" + "long " * 30 + "**\n\nb", []),
-        ("**1**\n\na\n\n**2**\n\nb", []),  # no words
-        ("**A**\n\nb\n\n**C**\n\n**D**", []),  # only a title follows the second
-        ("", []),
-    ],
-)
+@examples
 def test_what_is_a_heading(text: str, expected: list[str]) -> None:
     assert titles(text) == expected
 
@@ -45,19 +26,7 @@ def test_text_with_some_is_markdown() -> None:
     assert read_text(TWO + "\n**Valves**\n\nThey stop it.\n").format == "markdown"
 
 
-@pytest.mark.parametrize(
-    ("title", "is_heading"),
-    [
-        ("x" * 100, True),
-        ("x" * 101, False),
-        ("a " * 11 + "b", True),
-        ("a " * 12 + "b", False),
-        *((f"Pumps{sign}", False) for sign in ".:,;!"),
-        ("Pumps?", True),
-        ("Pumps (old)", True),
-        ("12", False),
-    ],
-)
+@examples
 def test_a_title_is_short_and_no_sentence(title: str, is_heading: bool) -> None:
     text = f"{TWO}\n**{title}**\n\nIt goes on.\n"
     assert titles(text) == ["Pumps", "Taps", *([title] if is_heading else [])]

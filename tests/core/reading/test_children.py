@@ -69,6 +69,7 @@ def test_reading_runs_no_module_of_the_current_folder(
     assert ran(folder) == ""
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="-P came with Python 3.11")
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])

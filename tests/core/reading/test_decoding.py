@@ -40,20 +40,7 @@ def test_a_mark_of_the_file_itself_is_not_counted() -> None:
     assert decoded("\ufffd".encode(), "a.txt") == ("\ufffd", 0)
 
 
-@pytest.mark.parametrize(
-    ("data", "text", "undecodable"),
-    [
-        (b"\xff\xfe#\x00 ", "#\ufffd", 1),  # half a character
-        (b"\xff\xfe#\x00\x00\xd8a\x00", "#\ufffda", 1),  # half a pair
-        (b"\xff\xfe\0\0a\0\0\0\0\0\x11\0", "a\ufffd", 1),  # beyond Unicode
-        (b"\xef\xbb\xbfa\xff", "a\ufffd", 1),
-        ("Gedänken über Größen".encode() + b"\xff", "Gedänken über Größen\ufffd", 1),
-        ("\ufffd as it was written, and ü".encode() + b"\xff", None, 1),
-        (b"caf\xe9 \x81", "café \ufffd", 1),
-        (b"caf\xe9", "café", 0),
-        ("\ufffd".encode(), "\ufffd", 0),
-    ],
-)
+@examples
 def test_what_cannot_be_read_is_replaced_and_counted(
     data: bytes, text: str | None, undecodable: int
 ) -> None:

@@ -68,16 +68,6 @@ def file_of_a_format(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_one_document_in_many_formats_gives_the_same_hit(path: Path) -> None:
-    document = read_file(path)
-    assert [section.title for section in parse(document).sections] == ["", "Cleaning"]
-    index = Index()
-    index.add([document])
-    (hit,) = MultiViewRetriever(index).search("How often is the filter rinsed?", 1)
-    assert hit.chunk.path == ("Cleaning",) and TEXT in hit.chunk.text
-    assert document.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
-
-
 def test_folders_and_both_loaders_read_it(path: Path) -> None:
     assert list(find_files(path.parent)) == [path]
     loaded = FileReading().load(path)

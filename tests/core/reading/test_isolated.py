@@ -144,6 +144,7 @@ def test_the_limit_of_time_holds() -> None:
         asked("pid", Limits(max_seconds=1), seconds=60)
 
 
+@pytest.mark.slow
 @LINUX
 def test_the_limit_of_memory_holds_for_each_file() -> None:
     much, little = Limits(max_memory=None), Limits(max_memory=1_000_000_000)
@@ -154,6 +155,7 @@ def test_the_limit_of_memory_holds_for_each_file() -> None:
             asked("take_memory", little, bytes=1_500_000_000)
 
 
+@pytest.mark.long
 @LINUX
 @pytest.mark.slow
 def test_a_process_that_holds_much_memory_ends() -> None:
@@ -208,6 +210,7 @@ def bomb(depth: int, width: int) -> bytes:
     return data + head + table + end + b"startxref\n%d\n%%%%EOF\n" % len(data)
 
 
+@pytest.mark.long
 @LINUX
 @pytest.mark.slow
 def test_a_bomb_of_nested_forms_takes_nothing_else_down(tmp_path: Path) -> None:

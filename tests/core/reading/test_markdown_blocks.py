@@ -63,7 +63,7 @@ def check_against_the_whole(document: Document) -> None:
     assert [(b.kind, b.header_start) for b in blocks_of_sections(document)] == expected
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     lines=st.lists(st.sampled_from(LINES), max_size=14),
     end=st.sampled_from(["", "\n", "\n\n"]),
@@ -82,6 +82,8 @@ def test_a_line_under_a_link_definition_belongs_to_the_heading_below_it() -> Non
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     not DATA.exists(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
 )

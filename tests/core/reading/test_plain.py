@@ -82,12 +82,6 @@ def test_blocks_tile(text: str, start: int, length: int) -> None:
         assert list(block.cuts) == sorted(set(block.cuts))
 
 
-@given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
-def test_line_ends_do_not_matter(text: str, end: str) -> None:
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    assert outline(plain.replace("\n", end)) == outline(plain)
-
-
 @pytest.mark.parametrize("case", cases("plain_headings"))
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_headings_by_example(case: Case, line_end: str) -> None:
@@ -118,24 +112,7 @@ def test_transcripts_and_flat_papers_have_none(folder: str) -> None:
     assert [text[:80] for text in read(folder) if plain_headings(text)] == []
 
 
-LONG_TITLE = "Provision " * 9 + "Provisions"  # ten words, a hundred characters
-
-
-@pytest.mark.parametrize(
-    ("line", "is_title"),
-    [
-        ("Costs of heating in winter and of light in the two halls", True),
-        ("Costs of heating in winter and of light in the two big halls", False),
-        (LONG_TITLE, True),
-        (f"{LONG_TITLE}s", False),
-        ("Costs of heating.", False),
-        ("Costs of heating,", False),
-        ("Costs of heating:", False),
-        ("Costs. Of heating", True),
-        ("Costs   of heating", False),  # a row of a table
-        ("2019 – 2020", False),
-    ],
-)
+@examples
 def test_an_underlined_title_is_a_short_phrase(line: str, is_title: bool) -> None:
     text = f"Report\n===\n\n{BODY}\n{line}\n---\n{BODY}\nResults\n===\n\n{BODY}"
     expected = [(1, "Report"), (2, line), (1, "Results")]

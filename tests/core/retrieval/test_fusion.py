@@ -23,7 +23,6 @@ from structrag.retrieval.fusion import (
 )
 
 ROUTES = ["ABCD", "BADC", "ADBC"]
-SCORES = st.lists(st.integers(-50, 50).map(float), max_size=12)
 RANKINGS = st.lists(st.lists(st.integers(0, 8), max_size=9, unique=True), max_size=4)
 
 
@@ -42,16 +41,6 @@ def test_maxnorm(scores: list[float], expected: list[float]) -> None:
 def test_normalising_refuses_nan_and_infinity(normalise, bad: float) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidAnswer, match="scores must be finite"):
         normalise([1.0, bad])
-
-
-@pytest.mark.parametrize("normalise", [minmax, maxnorm])
-@given(scores=SCORES, factor=st.sampled_from([0.5, 2.0, 8.0]))
-def test_a_positive_factor_changes_no_normalised_score(
-    normalise, scores: list[float], factor: float
-) -> None:  # type: ignore[no-untyped-def]
-    assert normalise([factor * score for score in scores]).tolist() == pytest.approx(
-        normalise(scores).tolist()
-    )
 
 
 def test_reciprocal_ranks_are_added_up() -> None:
@@ -78,14 +67,6 @@ def test_union_holds_exactly_the_first_of_every_view(
     )
     longest = max((len(ranking[:size]) for ranking in rankings), default=0)
     assert longest <= len(joined) <= size * len(rankings)
-
-
-@given(st.lists(st.integers(0, 8), max_size=9, unique=True), st.integers(0, 9))
-def test_three_equal_views_give_that_view(ranking: list[int], size: int) -> None:
-    assert reciprocal_rank_fusion([ranking] * 3) == ranking
-    assert (
-        union([ranking] * 3, size) == round_robin([ranking] * 3, size) == ranking[:size]
-    )
 
 
 @given(RANKINGS, st.randoms(use_true_random=False), st.integers(0, 8))

@@ -3,7 +3,6 @@ ones."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -122,18 +121,6 @@ def test_parts_make_up_the_score(
 # -- sizes
 
 
-@examples
-def test_paper_joins_the_best_of_each_view(k: float, size: int) -> None:
-    views = {"raw": "ABCDEFGH", "summary": "HGFEDCBA", "keywords": "DEABCHGF"}
-    hits = dense(scripted(views), preset="paper", k=k).search("q")
-    assert union_size(k) == size
-    assert set(names(hits)) == {
-        name for ranking in views.values() for name in ranking[:size]
-    }
-    assert size <= len(hits) <= 3 * size
-    assert all(hit.chunk.extras["views_hit"] for hit in hits)
-
-
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.permutations("ABCDEFGH"), min_size=3, max_size=3),
@@ -172,11 +159,6 @@ def test_a_blank_query_finds_nothing(index: Index, preset: str) -> None:
         assert MultiViewRetriever(index, preset=preset).search(query) == []
 
 
-def test_a_pool_of_nothing_is_refused(index: Index) -> None:
-    with pytest.raises(InvalidParameter, match="pool must be a number of at least 1"):
-        MultiViewRetriever(index, pool=0)
-
-
 # -- order and weights
 
 
@@ -213,90 +195,13 @@ def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
         assert (same.rank, same.score) == (hit.routes[route], hit.scores[route])
 
 
-def test_views_can_be_chosen(index: Index) -> None:
-    hits = MultiViewRetriever(index, views=("keywords",), routes=("bm25",)).search(
-        "valve brass"
-    )
-    assert set(hits[0].routes) == {"bm25:keywords"} and hits[0].chunk.extras[
-        "views_hit"
-    ] == ["keywords"]
-
-
 # -- conditions
-
-
-def test_dense_search_in_one_document_equals_an_index_of_it_alone() -> None:
-    documents = [
-        Document(
-            "".join(f"# Part {i}\n\n{text}\n\n" for i, text in enumerate(TEXTS[n:])),
-            id=f"d{n}",
-            format="markdown",
-        )
-        for n in range(4)
-    ]
-    every = Index(embedder=HashEmbedder())
-    every.add(documents)
-    for document in documents:
-        alone = Index(embedder=HashEmbedder())
-        alone.add([document])
-        for query, fusion in itertools.product(QUERIES, ["minmax", "union"]):
-            inside = dense(every, fusion=fusion, k=4).search(
-                query, where={"doc_id": document.id}
-            )
-            expected = dense(alone, fusion=fusion, k=4).search(query)
-            assert [hit.chunk for hit in inside] == [hit.chunk for hit in expected]
-            assert [hit.score for hit in inside] == pytest.approx(
-                [hit.score for hit in expected], abs=1e-9
-            )
-            assert [dict(hit.routes) for hit in inside] == [
-                dict(hit.routes) for hit in expected
-            ]
-
-
-def test_where_fills_up_within_its_documents(index: Index) -> None:
-    hits = MultiViewRetriever(index, routes=("bm25",), k=5).search(
-        "unknownword", where={"doc_id": ["d2", "d4", "d6"]}
-    )
-    assert names(hits) == "d2d4d6"
-    assert MultiViewRetriever(index).search("pump", where={"doc_id": "nothing"}) == []
 
 
 # -- bad arguments, odd indexes
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"k": 0}, "k must be a number of at least 1; got 0"),
-        ({"k": -1}, "k must be a number of at least 1"),
-        ({"k": 0.5, "preset": "paper"}, "k must be a number of at least 1"),
-        ({"k": 1.5}, "k must be a whole number with preset 'default'; got 1.5"),
-        ({"k": float("nan")}, "k must be"),
-        ({"k": float("inf")}, "k must be"),
-        ({"k": True}, "k must be"),
-        ({"k": "3"}, "k must be"),
-        ({"k": None}, "k must be"),
-        ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
-        ({"routes": ()}, "routes must be a sequence of different names"),
-        ({"routes": "dense"}, "routes must be a sequence of different names"),
-        (
-            {"routes": ("dense", "dense")},
-            "routes must be a sequence of different names",
-        ),
-        ({"routes": ("sparse",)}, "routes must be one of 'bm25', 'dense'"),
-        ({"views": ("title",)}, "views must be one of"),
-        ({"fusion": "rrf"}, "fusion must be one of 'minmax', 'union'; got 'rrf'"),
-        ({"order": "random"}, "order must be one of"),
-        ({"weights": {"colour": 2}}, "weights must be one of"),
-        ({"weights": {"raw": -1}}, r"weights\['raw'\] must be a number of at least 0"),
-        ({"weights": {"raw": float("nan")}}, r"weights\['raw'\] must be"),
-        ({"weights": {"raw": float("inf")}}, r"weights\['raw'\] must be"),
-        (
-            {"weights": {"raw": 2}, "preset": "paper"},
-            "weights work only with fusion='minmax'; 'union' takes none",
-        ),
-    ],
-)
+@examples
 def test_bad_settings(index: Index, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidParameter, match=sentence):
         MultiViewRetriever(index, **options)
@@ -312,25 +217,6 @@ def test_an_empty_index(preset: str) -> None:
         )
         == []
     )
-
-
-def test_sections_with_equal_words_both_stay() -> None:
-    index = Index(embedder=HashEmbedder())
-    index.add(
-        [
-            Document(
-                "# A\n\nThe same words.\n\n# A\n\nThe same words.\n",
-                id="d",
-                format="markdown",
-            )
-        ]
-    )
-    first, second = MultiViewRetriever(index, k=2).search("same words")
-    assert (
-        first.chunk.text.strip() == second.chunk.text.strip()
-        and first.chunk.start < second.chunk.start
-    )
-    assert first.score == second.score
 
 
 @pytest.mark.slow
@@ -356,21 +242,3 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
         )
         == "d3"
     )
-
-
-def test_scores_of_words_are_divided_by_the_highest() -> None:
-    index = Index(embedder=None, views=("raw",))
-    texts = [
-        "pump pump pump",
-        "pump valve gauge",
-        "valve gauge tube",
-        "tube hose filter",
-    ]
-    index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
-    hits = MultiViewRetriever(index, routes=("bm25",), k=3).search("pump valve")
-    scores = {hit.chunk.doc_id: hit.scores["bm25:raw"] for hit in hits}
-    best = max(scores.values())
-    assert {hit.chunk.doc_id: hit.score for hit in hits} == pytest.approx(
-        {name: score / best for name, score in scores.items()}
-    )
-    assert 0 < min(scores.values()) < best  # the lowest found is not taken to 0

@@ -3,8 +3,6 @@ end."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,17 +36,6 @@ def texts(hits: list[Hit]) -> list[str]:
     return [each.chunk.text for each in hits]
 
 
-def test_what_does_not_fit_is_left_out_and_later_hits_may_fit() -> None:
-    hits = [hit("a b c", 1), hit("d e f g", 2), hit("h i", 3)]
-    packed = pack(hits, 5, words)
-    assert texts(packed) == ["a b c", "h i"] and [each.rank for each in packed] == [
-        1,
-        3,
-    ]
-    assert packed[0] is hits[0]
-    assert pack(hits, 9, words) == hits and pack(hits, 10_000, words) == hits
-
-
 def test_only_the_first_is_cut_and_at_a_sentence_end() -> None:
     text = "One two three. Four five six. Seven eight."
     (first,) = pack([hit(text, start=40), hit("x y z w", 2)], 7, words)
@@ -71,21 +58,6 @@ def test_as_many_sentences_as_fit_are_kept(limit: int, sizes: list[int]) -> None
     assert [each.chunk.n_tokens for each in packed] == sizes
     assert [words(each.chunk.text) for each in packed] == sizes
     assert bool(packed[0].chunk.extras.get("cut")) == (limit < 28)
-
-
-def test_what_is_cut_fills_the_limit_only_by_what_is_left_of_it() -> None:
-    packed = pack([hit("One two. Three four five.", 1), hit("x y", 2)], 4, words)
-    assert texts(packed) == ["One two. ", "x y"]
-
-
-def test_a_cut_hit_keeps_what_its_chunk_says_except_where_its_markup_ends() -> None:
-    whole = hit("One two. Three four.")
-    extras = {"source_start": 7, "source_end": 40, "views_hit": ["raw"]}
-    (first,) = pack(
-        [replace(whole, chunk=replace(whole.chunk, extras=extras))], 2, words
-    )
-    assert first.chunk.extras == {"source_start": 7, "views_hit": ["raw"], "cut": True}
-    assert (first.score, first.rank) == (whole.score, whole.rank)
 
 
 @examples
@@ -116,15 +88,6 @@ def test_a_table_is_cut_between_its_rows() -> None:
     table = "| a | b |\n|---|---|\n| Dr. X | 2 |\n| 3 | 4 |\n"
     (first,) = pack([hit(table, kind="table")], 14, words)
     assert first.chunk.text == "| a | b |\n|---|---|\n| Dr. X | 2 |\n"
-
-
-def test_a_shortened_index_text_is_not_what_is_counted() -> None:
-    whole = hit("a b c d")
-    chunk = Chunk(
-        **{name: getattr(whole.chunk, name) for name in Chunk.__slots__}
-        | {"extras": {"reduced": "a"}}
-    )
-    assert pack([Hit(chunk, 1.0, 1)], 3, words) == []
 
 
 def test_chinese_is_cut_at_its_own_marks() -> None:

@@ -10,9 +10,6 @@ import pytest
 from structrag import IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.model_splitter import ReadingSplitter
 from structrag.show import plot_explanation
-from structrag.show.explanation import (
-    UNITS_A_ROW,
-)
 
 TEXT = "# Pumps\n\n" + " ".join(
     f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40)
@@ -25,15 +22,6 @@ DOCUMENT = read_text(TEXT, id="pumps", title="Pumps", format="markdown")
 each_splitter = pytest.mark.parametrize(
     "splitter", [PICSplitter(), IDMSSplitter(margin="words")], ids=["PIC", "IDMS"]
 )
-
-
-def test_title_and_legend_stand_above_the_first_of_several_rows() -> None:
-    text = "".join(f"Pump {i} moves water. " for i in range(UNITS_A_ROW + 1))
-    explanation = PICSplitter().explain(read_text(text, id="pumps"))
-    first, last = plot_explanation(explanation).axes
-    assert first.get_title(loc="left") and not last.get_title(loc="left")
-    assert first.get_legend() is not None and last.get_legend() is None
-    assert last.get_xlabel() and not first.get_xlabel()
 
 
 @pytest.mark.slow

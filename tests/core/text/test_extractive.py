@@ -81,35 +81,9 @@ def test_sections_are_counted_by_their_words() -> None:
 
 
 @examples
-def test_the_most_keywords_of_a_text(tokens: int, most: int) -> None:
-    text = " of ".join(f"W{i}" for i in range(min(30, tokens // 4)))
-    while count_tokens(text) < tokens:
-        text += " of"
-    assert len(keywords(text)) == most
-
-
-@examples
 def test_of_two_words_the_rarer_is_first(frequency: dict[str, int], first: str) -> None:
     text = "A pump, a valve."
     assert keywords(text, document_frequency=frequency, n_sections=9)[0] == first
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "今天天气很好。" * 60,
-        "🙂 " * 500,
-        "\n\n".join("|a|b|" for _ in range(50)),
-        "the of and. " * 100,
-        "x" * 5000,
-        ". " * 400,
-        "\x00" * 300,
-    ],
-)
-def test_odd_texts_have_a_summary_no_longer_than_they_are(text: str) -> None:
-    summary = summarise(text)
-    assert len(summary) <= len(text) and count_tokens(summary) <= count_tokens(text)
-    keywords(text, text[:20])
 
 
 def test_keywords_tell_a_section_from_the_others() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,26 +47,6 @@ def test_of_a_title_stands_what_the_first_heading_does_not_say(
     assert title_beside(title, path) == left
 
 
-@pytest.mark.parametrize(
-    ("title", "expected"),
-    [
-        ("a" * 64, ("a" * 64, False)),
-        ("a" * 65, ("", True)),
-        (f"{'a' * 32} {'b' * 31}", (f"{'a' * 32} {'b' * 31}", False)),
-        (f"{'a' * 32} {'b' * 32}", ("a" * 32, True)),
-        # A word that ends with them is whole.
-        (f"{'a' * 32} {'b' * 31} c", (f"{'a' * 32} {'b' * 31}", True)),
-        (f"{'a' * 32} {'b' * 30} cd", (f"{'a' * 32} {'b' * 30}", True)),
-    ],
-)
-@pytest.mark.parametrize("limit", [0, 1])
-def test_64_characters_a_token_are_looked_at(
-    title: str, expected: tuple[str, bool], limit: int
-) -> None:
-    assert heading_context("", [title], lambda text: 0, limit=limit) == expected
-    assert heading_context("", [title], lambda text: 0, limit=2) == (title, False)
-
-
 def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
     counted: list[int] = []
 
@@ -83,33 +64,8 @@ def word_count(text: str) -> int:
     return len(text.split())
 
 
-@pytest.mark.parametrize(
-    ("title", "path", "limit", "expected"),
-    [
-        ("A", ["b", "c"], 5, ("A > b > c", False)),
-        # Middle levels go first, from above.
-        ("A", ["b", "c", "d"], 6, ("A > c > d", True)),
-        ("A", ["b", "c", "d"], 7, ("A > b > c > d", False)),
-        ("A", ["b", "c", "d", "e"], 5, ("A > d > e", True)),
-        # Then the longest title loses words; of equal ones the first.
-        ("A", ["b c", "d e f"], 7, ("A > b c > d e", True)),
-        ("A", ["b c", "d e"], 6, ("A > b > d e", True)),
-        ("A", ["b", "c"], 4, ("b > c", True)),
-        ("A", ["b", "c"], 3, ("b > c", True)),
-        ("A", ["b", "c"], 2, ("c", True)),
-        ("A", ["b", "c"], 0, ("", True)),
-        # A title of more than sixteen words loses its second half.
-        ("", ["a " * 16], 15, (" ".join("a" * 15), True)),
-        ("", ["a " * 17], 16, (" ".join("a" * 8), True)),
-    ],
-)
+@examples
 def test_a_path_is_shortened_until_it_fits(
     title: str, path: list[str], limit: int, expected: tuple[str, bool]
 ) -> None:
     assert heading_context(title, path, word_count, limit=limit) == expected
-
-
-def test_a_title_of_a_site_has_at_most_a_thousand_characters() -> None:
-    title = "Pumps - " + "x" * 992
-    assert title_beside(title, ["Pumps"]) == "x" * 992
-    assert title_beside(f"{title}x", ["Pumps"]) == f"{title}x"

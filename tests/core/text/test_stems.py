@@ -7,7 +7,7 @@ import sys
 
 from fixture_cases import examples
 
-from structrag.text.terms import STEM_LANGUAGES, count_stems, stem_keys, stems
+from structrag.text.terms import stem_keys, stems
 
 
 @examples
@@ -15,20 +15,6 @@ def test_terms_are_cut_to_their_stems(
     language: str, text: str, expected: list[str]
 ) -> None:
     assert stems(text, language=language) == expected
-
-
-def test_stems_are_counted_text_by_text() -> None:
-    counts = count_stems(["Pumps pump water.", "the", "A pump."])
-    pump, water = stem_keys(["pump", "water"])
-    columns = (counts.texts, counts.keys, counts.counts)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    assert rows == [(0, pump, 2), (0, water, 1), (2, pump, 1)]
-    assert counts.lengths.tolist() == [3, 0, 1]
-    assert not len(count_stems([]).lengths)
-
-
-def test_english_and_german_are_known() -> None:
-    assert {"english", "german"} <= set(STEM_LANGUAGES)
 
 
 def test_a_stem_has_the_same_number_in_every_process() -> None:

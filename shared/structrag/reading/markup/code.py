@@ -120,11 +120,11 @@ class CodeReader:
         match = _DOCSTRING.match(text) if self.language == "python" else None
         return match[2].partition(match[1])[0].strip() if match else ""
 
-    def _parsed(self, text: str) -> _Parsed:
+    def _parsed(self, text: str) -> _ParsedSource:
         try:
             return _parsed(self.language, text)
         except MissingExtra as error:
-            return _Parsed((), None, str(error))
+            return _ParsedSource((), None, str(error))
 
 
 def reader(language: str) -> CodeReader:
@@ -145,7 +145,7 @@ def _parser(language: str) -> Any:
     return sitter.Parser(sitter.Language(getattr(module, name)()))
 
 
-class _Parsed(NamedTuple):
+class _ParsedSource(NamedTuple):
     definitions: tuple[Definition, ...]
     # Where the line of each begins, how deep it is; None where nothing is known.
     statements: list[tuple[int, int]] | None
@@ -153,12 +153,12 @@ class _Parsed(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _parsed(language: str, text: str) -> _Parsed:
+def _parsed(language: str, text: str) -> _ParsedSource:
     """What is in a source; both its headings and its blocks are asked for."""
     data = text.encode("utf-8", "replace")
     root = _root(_parser(language), data)
     if root is None:
-        return _Parsed((), None, "a text takes the grammar too long. Is it code?")
+        return _ParsedSource((), None, "a text takes the grammar too long. Is it code?")
     found, statements = _walked(root, data)
     places = [place for _, _, *span in found for place in span[:4]]
     at = _characters(data, [*places, *statements])
@@ -179,7 +179,7 @@ def _parsed(language: str, text: str) -> _Parsed:
                 )
             )
     nested = sorted((at[place], depth) for place, depth in statements.items())
-    return _Parsed(tuple(definitions), nested)
+    return _ParsedSource(tuple(definitions), nested)
 
 
 def _root(parser: Any, data: bytes) -> Any:

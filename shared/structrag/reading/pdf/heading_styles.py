@@ -252,7 +252,7 @@ _ENDED_WORDS = 8  # of a title that ends as a sentence does
 _LETTERS_APART = 400  # blocks between two letters of one index
 
 
-class Block(NamedTuple):
+class StyledBlock(NamedTuple):
     """What is told of a paragraph, a table, code or a named heading."""
 
     rows: tuple[Row, ...]  # none of a table
@@ -273,7 +273,7 @@ class Block(NamedTuple):
         return is_one and self.rows[0].upright
 
 
-def levels_of_blocks(blocks: Sequence[Block], body: Body) -> list[int]:
+def levels_of_blocks(blocks: Sequence[StyledBlock], body: Body) -> list[int]:
     """The level of each block that is a heading, 0 of the others.
 
     What the file names is a heading. Where it names none, looks and numbers tell; but the lines
@@ -297,7 +297,7 @@ def levels_of_blocks(blocks: Sequence[Block], body: Body) -> list[int]:
     return [next(ranks) if style else 0 for style in styles]
 
 
-def _style(blocks: Sequence[Block], i: int, body: Body) -> Style | None:
+def _style(blocks: Sequence[StyledBlock], i: int, body: Body) -> Style | None:
     block = blocks[i]
     if not block.is_text or block.is_bullet:
         return None
@@ -313,13 +313,13 @@ def _style(blocks: Sequence[Block], i: int, body: Body) -> Style | None:
     return heading_style(block.rows, block.title, body, before_text=before_text)
 
 
-def _is_in_table(block: Block) -> bool:
+def _is_in_table(block: StyledBlock) -> bool:
     """Whether a block is a table, or begins with a row of one."""
     return block.is_table or (bool(block.rows) and len(block.rows[0].cells) > 2)
 
 
 def _beyond_named(
-    blocks: Sequence[Block],
+    blocks: Sequence[StyledBlock],
     styles: Sequence[Style | None],
     named: Sequence[int],
     body: Body,
@@ -360,7 +360,9 @@ def _beyond_named(
     return levels
 
 
-def _numbered(blocks: Sequence[Block], styles: Sequence[Style | None]) -> Iterator[int]:
+def _numbered(
+    blocks: Sequence[StyledBlock], styles: Sequence[Style | None]
+) -> Iterator[int]:
     """The rows in the body's type that are numbered titles of one family, as in plain text."""
     lines = [
         " ".join(block.title.split()) if block.is_text else "|" for block in blocks
@@ -380,7 +382,7 @@ def _numbered(blocks: Sequence[Block], styles: Sequence[Style | None]) -> Iterat
             yield i
 
 
-def _index_letters(blocks: Sequence[Block], body: Body) -> Iterator[int]:
+def _index_letters(blocks: Sequence[StyledBlock], body: Body) -> Iterator[int]:
     """The capitals over the parts of an index: alone, in type that stands out, in the order of the
     alphabet, at least three of them."""
     families: dict[Look, list[int]] = defaultdict(list)
@@ -402,7 +404,7 @@ def _index_letters(blocks: Sequence[Block], body: Body) -> Iterator[int]:
 
 
 def _ended_titles(
-    blocks: Sequence[Block], styles: Sequence[Style | None], body: Body
+    blocks: Sequence[StyledBlock], styles: Sequence[Style | None], body: Body
 ) -> Iterator[int]:
     """Short bold rows that end with a stop, in the look of headings that end with none."""
     looks = Counter(style.look for style in styles if style and style.bold > body.bold)
@@ -419,7 +421,7 @@ def _ended_titles(
 
 
 def _lines_of_title_page(
-    blocks: Sequence[Block], styles: Sequence[Style | None]
+    blocks: Sequence[StyledBlock], styles: Sequence[Style | None]
 ) -> Iterator[int]:
     """What looks like a heading on the first page between the title and the text, and has a look
     that no later heading has: the author, the date, the place."""

@@ -15,8 +15,8 @@ from structrag.reading.escaping import assembled, escaped_line, fenced, heading_
 from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.heading_styles import (
-    Block,
     Body,
+    StyledBlock,
     body_of,
     has_leaders,
     is_large,
@@ -57,7 +57,7 @@ _STRUCTURE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _CellGrid:
     cells: list[list[str]]
     columns: tuple[float, ...]  # their left edges
     pages: tuple[tuple[int, int], ...]  # row, page that begins with it
@@ -105,8 +105,8 @@ class _Text(NamedTuple):
         return _Text(written, self.page_starts)
 
 
-_Part = _Table | _Code | _Loose | _Title | Row
-_Group = _Table | _Code | _Loose | _Title | Paragraph
+_Part = _CellGrid | _Code | _Loose | _Title | Row
+_Group = _CellGrid | _Code | _Loose | _Title | Paragraph
 
 
 def markdown_of_pages(pages: Sequence[Page]) -> Draft:
@@ -245,7 +245,7 @@ def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
             full = [row for row in rows[start:end] if len(row.cells) == len(cells[0])]
             columns = zip(*(row.cells for row in full), strict=True)
             lefts = tuple(min(cell.left for cell in column) for column in columns)
-            yield _Table(cells, lefts, ((0, page),))
+            yield _CellGrid(cells, lefts, ((0, page),))
         else:
             yield _Loose(tuple(rows[start:end]))
         done = end
@@ -312,8 +312,8 @@ def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
     for part in parts:
         before = joined[-1] if joined else None
         if (
-            isinstance(part, _Table)
-            and isinstance(before, _Table)
+            isinstance(part, _CellGrid)
+            and isinstance(before, _CellGrid)
             and part.pages[0][1] == before.pages[-1][1] + 1
             and len(part.columns) == len(before.columns)
             and all(
@@ -323,7 +323,7 @@ def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
         ):
             rows = part.cells[1:] if part.cells[0] == before.cells[0] else part.cells
             pages = (*before.pages, (len(before.cells), part.pages[0][1]))
-            joined[-1] = _Table([*before.cells, *rows], before.columns, pages)
+            joined[-1] = _CellGrid([*before.cells, *rows], before.columns, pages)
         else:
             joined.append(part)
     return joined
@@ -331,7 +331,7 @@ def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
 
 def _ruled_table(
     lines: Iterable[Line], grid: Grid, page: int, joiner: Joiner
-) -> _Table:
+) -> _CellGrid:
     """A ruled table's cells, without empty rows and columns."""
     texts: dict[tuple[int, int], str] = {}
     for line in lines:
@@ -343,7 +343,7 @@ def _ruled_table(
     columns = sorted({column for _, column in texts})
     cells = [[texts.get((row, column), "") for column in columns] for row in rows]
     lefts = tuple(grid.columns[column] for column in columns)
-    return _Table(cells, lefts, ((0, page),))
+    return _CellGrid(cells, lefts, ((0, page),))
 
 
 def _blocks(
@@ -364,7 +364,7 @@ def _blocks(
     notes: list[str] = []
     items: list[tuple[Paragraph, _Text]] = []
     pictures = picture_places(
-        pages, [() if isinstance(group, _Table) else group.rows for group in groups]
+        pages, [() if isinstance(group, _CellGrid) else group.rows for group in groups]
     )
     for i, (group, read, level) in enumerate(zip(groups, texts, levels, strict=True)):
         if i in pictures:
@@ -375,7 +375,7 @@ def _blocks(
             continue
         blocks += _list(items)
         items = []
-        if isinstance(group, _Table):
+        if isinstance(group, _CellGrid):
             blocks.append(_pipe_table(group))
             continue
         if isinstance(group, _Code):
@@ -392,16 +392,16 @@ def _blocks(
     return [*blocks, *_list(items), *_images(pictures.get(len(groups), ()))], notes
 
 
-def _judged(pages: Sequence[Page], group: _Group, read: _Text) -> Block:
+def _judged(pages: Sequence[Page], group: _Group, read: _Text) -> StyledBlock:
     """What tells whether a group is a heading."""
     if isinstance(group, _Title):
-        return Block(group.rows, read.text, named=group.level)
+        return StyledBlock(group.rows, read.text, named=group.level)
     if not isinstance(group, Paragraph):
-        return Block((), "", is_table=not isinstance(group, _Code))
+        return StyledBlock((), "", is_table=not isinstance(group, _Code))
     is_bullet = group.mark is not None and not group.mark.shown[0].isalnum()
     rows, title = tuple(group.rows), _title(group, read.text)
     on_page = all(_is_on_page(row, pages[row.page - 1]) for row in rows)
-    return Block(rows, title, is_text=on_page, is_bullet=is_bullet)
+    return StyledBlock(rows, title, is_text=on_page, is_bullet=is_bullet)
 
 
 def _is_on_page(row: Row, page: Page) -> bool:
@@ -442,7 +442,7 @@ def _groups(parts: Iterable[_Part], spacing: Spacing) -> list[_Group]:
 def _text(group: _Group, joiner: Joiner) -> _Text:
     """A paragraph's text, an item's without its mark; "" for a table. There is a line end where a
     line was ended on purpose."""
-    if isinstance(group, _Table):
+    if isinstance(group, _CellGrid):
         return _Text("", ())
     starts = [(0, group.rows[0].page)]
     if isinstance(group, _Loose | _Code):
@@ -511,7 +511,7 @@ def _close(opened: list[_Item], row: Row, look: str) -> None:
         opened.pop()
 
 
-def _pipe_table(table: _Table) -> _Text:
+def _pipe_table(table: _CellGrid) -> _Text:
     if not table.cells:
         return _Text("", ())
     header, *rows = [

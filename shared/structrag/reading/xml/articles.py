@@ -66,13 +66,13 @@ _QUOTES = _names("disp-quote blockquote epigraph")
 
 
 @dataclass(slots=True)
-class _Table:
+class _OpenTable:
     rows: list[list[Cell]] = field(default_factory=list)
     header_rows: int = 0
     columns: dict[str, int] = field(default_factory=dict)  # their places by name
 
 
-class _Reader:
+class _ArticleReader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.parts: list[str] = []
@@ -84,7 +84,7 @@ class _Reader:
         self._text: list[str] = []
         self._outer: list[list[str]] = []  # texts around cells and notes
         self._notes: list[str] = []
-        self._tables: list[_Table] = []
+        self._tables: list[_OpenTable] = []
         self._label = ""
         self._items: list[
             str
@@ -110,7 +110,7 @@ class _Reader:
                 self._cell(attributes)
         elif local in _TABLES:
             self._flush()
-            self._tables.append(_Table())
+            self._tables.append(_OpenTable())
         elif local in ("tr", "row") and self._tables:
             self._tables[-1].rows.append([])
             self._tables[-1].header_rows += "thead" in self._open[-3:]
@@ -291,7 +291,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     Raises:
         InvalidDocument: It is not well-formed, or declares entities.
     """
-    reader = _Reader(name)
+    reader = _ArticleReader(name)
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = reader.start

@@ -90,11 +90,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     def __post_init__(self) -> None:
         ReadOptions.__post_init__(self)
         check_choice("summaries", self.summaries, ("auto", "extractive"))
-        if self.summary_tokens is not None:
-            check_at_least("summary_tokens", self.summary_tokens, 8)
         check_at_least("whole_tokens", self.whole_tokens, 0)
-        check_at_least("section_tokens", self.section_tokens, 0)
-        check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
         check_at_least("keywords", self.keywords, 0)
         check_template("prompt", self.prompt, ["text"], optional=["title", "words"])
 

@@ -21,15 +21,12 @@ from structrag.index.opening import Address
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
-from structrag.model_calls.cache import Cache
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.requests import Embedder
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import (
     CallOptions,
-    CallSettings,
-    as_cache,
-    call_settings_of,
+    check_call_options,
 )
 from structrag.model_calls.usage import fallbacks_line
 from structrag.models.embedders import as_embedder
@@ -108,13 +105,12 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         preset: "default", or "paper": every section is summarised, even a short one, from the text
             alone; the summary is left unchanged; a section is listed whole, whatever its length;
             there are no keywords.
-        summary_tokens, whole_tokens, section_tokens, paragraph_tokens, keywords, prompt: As in
-            `SectionSplitter`; None: by the preset.
+        whole_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
         paragraph_summaries: Whether every paragraph is summarised as well, by the same rules, for
             the strategy "hierbase"; a retriever then asks for none.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
         store: A folder, as in `Index`; not the address of an engine.
-        stems, dtype, call_settings, options: As in `Index`.
+        stems, options: As in `Index`.
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ("d3", "embedder")
@@ -125,10 +121,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         embedder: Any = None,
         llm: Any = None,
         preset: str = "default",
-        summary_tokens: int | None = None,
         whole_tokens: int | None = None,
-        section_tokens: int | None = None,
-        paragraph_tokens: int | None = None,
         paragraph_summaries: bool = False,
         keywords: int | None = None,
         prompt: str | None = None,
@@ -138,8 +131,6 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         language: str = "english",
         store: Address | None = None,
         stems: bool = False,
-        dtype: str = "float32",
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
@@ -153,10 +144,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         if prompt is None and llm is not None:
             prompt = getattr(llm, "summary_prompt", PROMPT)
         by_preset: dict[str, Any] = {
-            "summary_tokens": summary_tokens,
             "whole_tokens": whole_tokens,
-            "section_tokens": section_tokens,
-            "paragraph_tokens": paragraph_tokens,
             "keywords": keywords,
             "prompt": prompt,
         }
@@ -165,8 +153,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         }
         make = SectionSplitter.paper if paper else SectionSplitter
         splitter = make(**changes, **read_options.options())
-        call_settings = call_settings_of(call_settings, options, D3Index)
-        self.cache: Cache | None = as_cache(call_settings.cache)
+        check_call_options(options, D3Index)
         self._saved: dict[str, Any] = {
             "preset": preset,
             **{name: getattr(splitter, name) for name in by_preset},
@@ -193,8 +180,8 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         self.language = language
         self._layout: SectionLayout | None = None
         super().__init__(
-            Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)),
-            Runner(llm=llm, embedder=self.embedder, call_settings=call_settings),
+            Store(LEVELS, tokenizer=tokenizer_for(language, stems=stems)),
+            Runner(llm=llm, embedder=self.embedder, **options),
             store,
         )
 
@@ -293,7 +280,6 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         embedder: Any = None,
         llm: Any = None,
         counter: TokenCounter = count_tokens,
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> D3Index:
         """Open a saved index with its settings.
@@ -304,11 +290,10 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         embedder is not the one it was built with.
         """
         models = {"embedder": embedder, "llm": llm, "counter": counter}
-        call_settings = call_settings_of(call_settings, options, D3Index)
-        return cls._loaded(path, verify, {**models, "call_settings": call_settings})
+        return cls._loaded(path, verify, {**models, **options})
 
     @classmethod
     def _with_saved(
         cls, address: Address, store: CorpusStore, options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return {**options, "dtype": store.settings.dtype, **store.config["d3"]}
+        return {**options, **store.config["d3"]}

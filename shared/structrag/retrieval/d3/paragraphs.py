@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from structrag.chunks.divisions import excluded_sections
 from structrag.chunks.maker import ChunkMaker
-from structrag.errors import check_at_least
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Document, Section
@@ -57,10 +56,6 @@ class ParagraphSplitter(ReadOptions):
 
     paragraph_tokens: int = PARAGRAPH_TOKENS
 
-    def __post_init__(self) -> None:
-        ReadOptions.__post_init__(self)
-        check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
-
     def split(self, document: Document) -> list[Chunk]:
         """The paragraphs of a document, in reading order."""
         outline = self.outline(document)
@@ -92,11 +87,6 @@ class PartSplitter(ReadOptions):
 
     max_tokens: int = PART_TOKENS
     paragraph_tokens: int = PARAGRAPH_TOKENS
-
-    def __post_init__(self) -> None:
-        ReadOptions.__post_init__(self)
-        check_at_least("max_tokens", self.max_tokens, 1)
-        check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
 
     def split(self, document: Document) -> list[Chunk]:
         """The parts of a document, in reading order."""

@@ -20,7 +20,7 @@ from structrag.index.ranking import SCORE_DIGITS
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow, T
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
+from structrag.model_calls.settings import CallOptions, check_call_options
 from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Hit
@@ -90,8 +90,8 @@ class D3Retriever(Retriever):
             language model is not limited.
         max_tokens: The token budget with "fused" and "evidence"; one paragraph is always returned;
             None: no limit.
-        call_settings, options: A `CallSettings`, or its settings by name, for all questions of one
-            call; without a cache, the cache of the index.
+        options: The settings of `CallSettings`, for all questions of one call; without a cache,
+            the cache of the index.
 
     Raises:
         InvalidParameter: a setting is not allowed or conflicts with another.
@@ -110,7 +110,6 @@ class D3Retriever(Retriever):
         k: int | None = None,
         max_tokens: int | None = 1000,
         evidence: EvidenceRetriever | None = None,
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         check_index(index, D3Index)
@@ -141,19 +140,13 @@ class D3Retriever(Retriever):
             check_at_least("max_tokens", max_tokens, 1)
         self.k: int | None = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
-        self.runner: Runner = self._new_runner(
-            model, call_settings_of(call_settings, options, D3Retriever)
-        )
-
-    def _new_runner(self, model: Any, call_settings: CallSettings) -> Runner:
-        """Return a runner for the models, with the index's cache unless it has its own."""
-        if call_settings.cache is None:
-            call_settings = replace(call_settings, cache=self.index.cache)
-        embedder: Any = self.index.embedder
-        # Fitted to the index's own texts; see `embedded_by`.
-        if hasattr(embedder, "fit"):
-            embedder = None
-        return Runner(llm=model, embedder=embedder, call_settings=call_settings)
+        check_call_options(options, D3Retriever)
+        if options.get("cache") is None:
+            options["cache"] = index.runner.cache
+        # One that is fitted to the index's own texts: see `embedded_by`.
+        is_fitted = hasattr(index.embedder, "fit")
+        embedder = None if is_fitted else index.embedder
+        self.runner: Runner = Runner(llm=model, embedder=embedder, **options)
 
     @property
     def usage(self) -> Usage:

@@ -39,7 +39,7 @@ from structrag.model_calls.requests import (
     TokenEncoder,
 )
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
+from structrag.model_calls.settings import CallOptions, check_call_options
 from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
@@ -96,7 +96,6 @@ class EvidenceOptions(CallOptions, total=False):
     read_options: ReadOptions | None
     language: str
     store: Address | None
-    call_settings: CallSettings | None
 
 
 class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
@@ -135,7 +134,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         store: The place of the documents: a folder, "lancedb:" and a folder or bucket, or "milvus:"
             and a file or server; created if missing. Each `add` and `delete` writes to
             it. None: in memory, until `save`. An engine needs an `embedding`.
-        call_settings, options: A `CallSettings`, or its settings by name.
+        options: The settings of `CallSettings`.
 
     A hit's score is that of its best sentence, from 0 to 1; 1 means the best match in every
     respect. Scores of one search fall with the rank; they cannot be compared between questions. A
@@ -158,7 +157,6 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         read_options: ReadOptions | None = None,
         language: str = "english",
         store: Address | None = None,
-        call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         check_at_least("max_tokens", max_tokens, 1)
@@ -173,12 +171,12 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         has_another = embedding is not None and token_encoder is not None
         has_embedder = self.token_encoder is None or has_another
         self.embedder = as_embedder(embedding) if has_embedder else None
-        call_settings = call_settings_of(call_settings, options, EvidenceRetriever)
+        check_call_options(options, EvidenceRetriever)
         language = self.read_options.language
         views = (VIEW,) if self.token_encoder is None else (VIEW, TOKENS)
         super().__init__(
             Store(views, tokenizer=tokenizer_for(language, stems=True)),
-            Runner(embedder=self.embedder, call_settings=call_settings),
+            Runner(embedder=self.embedder, **options),
             store,
         )
 

@@ -13,7 +13,7 @@ from structrag.errors import (
     check_at_least,
     check_query,
 )
-from structrag.model_calls.flow import ask, gather
+from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Failed, Flow, LanguageModel
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
@@ -169,25 +169,6 @@ class SelfAsk:
     async def aanswer(self, question: str, *, where: Any = None) -> SelfAskResult:
         """`answer` on an event loop."""
         return await self.retriever.arun(self.flow(question, where=where))
-
-    def answer_all(
-        self, questions: Sequence[str], *, where: Any = None
-    ) -> list[SelfAskResult]:
-        """The answers to several questions, in their order.
-
-        The calls of one round run concurrently.
-        """
-        return self.retriever.run(
-            gather([self.flow(question, where=where) for question in questions])
-        )
-
-    async def aanswer_all(
-        self, questions: Sequence[str], *, where: Any = None
-    ) -> list[SelfAskResult]:
-        """`answer_all` on an event loop."""
-        return await self.retriever.arun(
-            gather([self.flow(question, where=where) for question in questions])
-        )
 
     def flow(self, question: str, *, where: Any = None) -> Flow[SelfAskResult]:
         """`answer` as a flow."""

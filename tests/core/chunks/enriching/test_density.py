@@ -127,15 +127,3 @@ def chunk(text: str) -> Chunk:
 def test_a_text_without_tokens_has_no_density(mode: str) -> None:
     (found,) = measured([chunk("NASA flew.")], mode=mode, counter=lambda text: 0)
     assert (found.density, found.tokens) == (0, 0)
-
-
-def test_without_any_rating_all_chunks_are_rated_best() -> None:
-    found = measured(chunks_of(), rate=True, llm=ScriptedModel("no idea"))
-    assert [own.rating for own in found] == [1, 1, 1]
-
-
-def test_nobody_is_asked_to_rate_without_chunks() -> None:
-    llm = ScriptedModel("7")
-    assert measured([], rate=True, llm=llm) == [] and not llm.prompts
-    assert [own.rating for own in measured([chunk("x")], llm=llm)] == [1]
-    assert not llm.prompts

@@ -3,7 +3,6 @@ everything is bounded."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import pickle
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from dense_chunks import check_untouched, enrich
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
 from fixture_cases import examples
-from places import DATA
 from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
 from structrag import Cache, ContentAwareSplitter, Index
@@ -32,12 +30,7 @@ from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
-from structrag.text.names import contains
 from structrag.text.tokens import count_tokens
-
-needs_data = pytest.mark.skipif(
-    not (DATA / "qasper").is_dir(), reason="the evaluation data is not here"
-)
 
 
 def test_a_model_that_fails_leaves_the_way_without_one_and_says_so() -> None:
@@ -107,27 +100,6 @@ def test_a_splitter_that_enriches() -> None:
     assert with_enrichment(plain, "none", max_tokens=80, counter=count_tokens) is plain
     with pytest.raises(InvalidParameter, match="enrich must be one of"):
         with_enrichment(plain, "all", max_tokens=80, counter=count_tokens)
-
-
-@needs_data
-def test_a_real_document() -> None:
-    with gzip.open(
-        DATA / "qasper" / "documents.jsonl.gz", "rt", encoding="utf-8"
-    ) as lines:
-        found_in = json.loads(list(lines)[2])
-    source = read_text(found_in["text"], format=found_in["format"], id=found_in["id"])
-    chunks = FixedSplitter(max_tokens=300).split(source)
-    found = IDMSEnricher().enrich(source, chunks, embedder=HashEmbedder())
-    check_untouched(chunks, found)
-    for chunk in found:
-        for item in chunk.extras.get("added", []):
-            assert item["text"] in source.text[item["start"] : item["end"]]
-            assert contains(source.text, item["entity"])
-    assert {chunk.extras["action"] for chunk in found} == {
-        "none",
-        "reduced",
-        "supplemented",
-    }
 
 
 @examples
@@ -212,13 +184,6 @@ def test_settings_there_and_back() -> None:
             as_enricher(bad)
 
 
-def test_an_answer_that_shortens_nothing_is_not_taken() -> None:
-    _, chunks = dense_document()
-    for answer in (chunks[4].text, " "):
-        found = enrich(ScriptedModel(answer), low=99.0, high=99.5, supplement=False)[4]
-        assert (found.extras["dropped"], found.extras["action"]) == (1, "none")
-
-
 def count_words(text: str) -> int:
     return len(text.split())
 
@@ -270,12 +235,3 @@ def test_without_a_model_a_chunk_is_shortened_to_sentences_with_its_entities() -
     assert found.extras["action"] == "reduced"
     assert found.extras["reduced"].startswith("ACME makes steel.")
     assert len(found.extras["reduced"]) < len(chunks[4].text)
-
-
-def test_a_short_text_that_lost_a_name_is_dropped() -> None:
-    for answer, is_taken in (("ACME makes steel.", True), ("It makes steel.", False)):
-        found = enrich(ScriptedModel(answer), low=99.0, high=99.5, supplement=False)[4]
-        assert ("reduced" in found.extras, "dropped" in found.extras) == (
-            is_taken,
-            not is_taken,
-        )

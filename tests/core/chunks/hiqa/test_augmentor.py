@@ -78,14 +78,6 @@ def image(text: str, **settings: Any) -> Chunk:
     return found
 
 
-def test_what_does_not_fit_is_cut_between_words() -> None:
-    found = image(
-        AROUND.format(f"![{'many words of an alt text ' * 40}](x.png)"), max_tokens=50
-    )
-    assert 40 < found.extras["index_tokens"] <= 50
-    assert found.index_text.startswith("Setup\nmany words")
-
-
 def test_a_vision_model_describes_each_image_once() -> None:
     asked = []
 
@@ -136,33 +128,8 @@ def test_a_table_in_one_piece_has_no_part_number(max_tokens: int | None) -> None
     )
 
 
-def test_parts_of_a_split_table_are_numbered_and_repeat_its_header() -> None:
-    parts = split("# A\n\n" + TABLE, max_tokens=60)
-    assert len(parts) > 1
-    assert [chunk.extras["part"] for chunk in parts] == list(range(1, len(parts) + 1))
-    assert {chunk.extras["parts"] for chunk in parts} == {len(parts)}
-    headers = [chunk.extras.get("header") for chunk in parts]
-    assert headers == [
-        None,
-        *["| Name | Price | Weight |\n|---|---|---|"] * (len(parts) - 1),
-    ]
-
-
 def words(text: str) -> int:
     return len(text.split())
-
-
-def test_a_caption_that_leaves_rows_less_than_half_the_room_is_not_indexed() -> None:
-    rows = "| Name | Price |\n|---|---|\n" + "".join(
-        f"| item {i} | {i} |\n" for i in range(20)
-    )
-    for length, is_indexed in ((9, True), (18, False)):
-        caption = "Table 1: " + " ".join(f"c{i}" for i in range(length))
-        chunks = split(f"# A\n\n{caption}\n\n{rows}", max_tokens=40, counter=words)
-        tables = [chunk for chunk in chunks if chunk.kind == "table"]
-        assert len(tables) > 1
-        assert all((caption in chunk.index_text) == is_indexed for chunk in tables)
-        assert all(chunk.extras["caption"] == caption for chunk in tables)
 
 
 def test_runs_of_rows_whose_counts_do_not_add_up_are_halved() -> None:
@@ -185,32 +152,6 @@ def test_the_title_of_a_section_takes_a_quarter_of_the_limit_at_most(
     text = "# a b c d e f\n\nTwo words.\n"
     chunks = split(text, metadata="section", max_tokens=max_tokens, counter=words)
     assert chunks[0].context == context
-
-
-def test_without_titles_the_text_loses_its_heading_lines_and_nothing_else() -> None:
-    text = "Before.\n\n# A\n\n## B\n\nBody of B.\n\n### C\n\nOne of C. Two of C. Three of C.\n"
-    for limit in (4, 7, 100):
-        found = split(text, metadata="none", max_tokens=limit, counter=words)
-        assert "".join(chunk.text for chunk in found) == text
-        indexed = " ".join(chunk.index_text for chunk in found if words(chunk.text) > 2)
-        assert " ".join(indexed.split()).endswith(
-            "Body of B. One of C. Two of C. Three of C."
-        )
-        assert not any("oversize" in chunk.extras for chunk in found)
-        assert all(
-            chunk.extras["index_tokens"] == words(chunk.index_text) for chunk in found
-        )
-
-
-def test_text_behind_a_table_is_numbered_with_the_text_before_it() -> None:
-    before, table, after = split(f"# A\n\nBefore it.\n\n{TABLE}\nBehind it.\n")
-    assert (before.kind, table.kind, after.kind) == ("text", "table", "text")
-    assert [
-        (each.extras["part"], each.extras["parts"]) for each in (before, after)
-    ] == [
-        (1, 2),
-        (2, 2),
-    ]
 
 
 @examples

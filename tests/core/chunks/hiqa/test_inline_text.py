@@ -58,11 +58,6 @@ def test_each_chunk_lists_its_own_images() -> None:
         ]
 
 
-def test_an_image_without_any_words_is_known_by_its_file_name() -> None:
-    (found,) = split("![](https://example.org/img/rear-side.png?size=2)\n")
-    assert found.index_text == "rear-side.png"
-
-
 def test_an_image_written_out_in_the_text_is_not_indexed_and_named_by_its_type() -> (
     None
 ):
@@ -71,16 +66,6 @@ def test_an_image_written_out_in_the_text_is_not_indexed_and_named_by_its_type()
     assert "![The wiring](data:image/svg+xml)" in found.text
     assert found.extras["file"] == "data:image/svg+xml"
     assert found.extras["index_tokens"] <= 60
-
-
-def test_images_of_a_page_are_known_by_alt_text_and_address() -> None:
-    page = read_text(
-        "<h1>Setup</h1><p>One. Two.</p><p><img src='x.png' alt='The wiring'></p><p>Three.</p>",
-        format="html",
-    )
-    (found,) = [chunk for chunk in HiQASplitter().split(page) if chunk.kind == "image"]
-    assert found.index_text == "Setup\nThe wiring\nOne.\nTwo.\nThree."
-    assert (found.extras["alt"], found.extras["file"]) == ("The wiring", "x.png")
 
 
 def test_images_of_a_page_come_with_the_chunk_they_stand_in() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import pickle
-import random
 from typing import Any
 
 import pytest
@@ -12,18 +9,10 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.paper_metrics import (
-    log_rank_index,
-    mid_ranks,
-)
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation import (
-    macro_mean,
-)
-from structrag.index.lexical import LexicalIndex
-from structrag.reading.files import read_file, read_text
+from structrag.reading.files import read_text
 from structrag.records import Chunk, Document
 from structrag.text.tokens import count_tokens, tiktoken_counter
 
@@ -247,113 +236,7 @@ def test_presets_set_the_limit_alone() -> None:
     assert HiQASplitter.code().max_tokens == 8000
 
 
-def test_excluded_titles_leave_a_gap() -> None:
-    chunks = split(
-        "# A\n\na\n\n## See also\n\n" + TABLE + "\n## Kept\n\nz\n",
-        exclude_titles=["see also"],
-    )
-    assert [chunk.kind for chunk in chunks] == ["text", "text"]
-
-
-def test_same_result_after_pickling() -> None:
-    splitter = HiQASplitter(30)
-    document = read_text("".join(PARTS), format="markdown")
-    assert pickle.loads(pickle.dumps(splitter)).split(document) == splitter.split(
-        document
-    )
-
-
 @examples
 def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidParameter, match=name):
         HiQASplitter(**settings)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", [64, 512])
-def test_real_documents(data_dir: Any, limit: int) -> None:
-    paths = [
-        *sorted((data_dir / "parsing").rglob("*.md")),
-        *sorted((data_dir / "parsing").rglob("*.html")),
-    ]
-    kinds = set()
-    for path in paths:
-        document = read_file(path)
-        chunks = HiQASplitter(limit).split(document)
-        check(chunks, document, limit)
-        kinds.update(chunk.kind for chunk in chunks)
-    assert kinds == {"text", "table", "image"}
-
-
-def test_the_kinds_follow_each_other_as_they_stand() -> None:
-    text = (
-        f"# A\n\nBefore.\n\n{TABLE}\nBetween.\n\n![x](y.png)\n\nBehind.\n\n{HTML_TABLE}"
-    )
-    chunks = split(text)
-    assert [chunk.kind for chunk in chunks] == [
-        "text",
-        "table",
-        "text",
-        "image",
-        "text",
-        "table",
-    ]
-    assert all(a.end == b.start for a, b in itertools.pairwise(chunks))
-
-
-TEMPLATES = {
-    "Features": "It offers {0} programs. The display shows {1} lines.",
-    "Battery": "The battery lasts {0} hours. It charges in {1} minutes.",
-    "Camera": "The camera has {0} megapixels and {1} lenses.",
-    "Safety": "Keep it {0} centimetres from water.",
-    "Warranty": "The warranty runs {0} months after purchase.",
-    "Dimensions": "It measures {0} by {1} millimetres.",
-}
-
-
-ASKED = ("Battery", "Camera", "Warranty", "Dimensions")
-
-
-PRODUCTS = [f"Nova {'ABCDE'[i % 5]}{10 + i}" for i in range(20)]
-
-
-def manual(product: str, numbers: random.Random) -> Document:
-    sections = [
-        f"## {title}\n\n{template.format(numbers.randint(200, 999), numbers.randint(200, 999))}\n"
-        for title, template in TEMPLATES.items()
-    ]
-    return read_text(f"# {product}\n\n" + "\n".join(sections), format="markdown")
-
-
-def scores(metadata: str) -> tuple[float, float]:
-    """Hit at 1 and Log-Rank Index, by mid-ranks among all 120 segments."""
-    numbers = random.Random(7)
-    splitter = HiQASplitter(metadata=metadata)
-    chunks: list[Chunk] = [
-        chunk
-        for product in PRODUCTS
-        for chunk in splitter.split(manual(product, numbers))
-    ]
-    assert len(chunks) == 120
-    index = LexicalIndex.from_texts([chunk.index_text for chunk in chunks])
-    hits: dict[str, float | None] = {}
-    logs: dict[str, float | None] = {}
-    for product in PRODUCTS:
-        for title in ASKED:
-            (right,) = [
-                i for i, chunk in enumerate(chunks) if chunk.path == (product, title)
-            ]
-            question = f"What is the {title.lower()} of the {product}?"
-            rank = mid_ranks(index.scores(question).tolist())[right]
-            hits[question] = float(rank <= 1)
-            logs[question] = log_rank_index([rank], len(chunks))
-    assert len(hits) == 80
-    return macro_mean(hits, hits).mean, macro_mean(logs, logs).mean
-
-
-@examples
-def test_the_path_finds_the_product_among_its_doubles(
-    metadata: str, hit: float, log_rank: float
-) -> None:
-    found = scores(metadata)
-    assert found == (hit, pytest.approx(log_rank, abs=0.0006))

@@ -96,6 +96,7 @@ def test_references_as_people_write_them(reference: str, file: str, alt: str) ->
     assert reference in found.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.reading.files import read_file, read_text
+from structrag.reading.files import read_text
 from structrag.records import Chunk
 
 PRICES = (
@@ -87,13 +87,6 @@ def test_missing_cells_are_empty_and_cells_too_many_are_kept() -> None:
     (table,) = tables("| a | b | c |\n|---|---|---|\n| x |\n| y | 1 | 2 | 3 |\n|\n")
     assert table.extras["reduced"] == "a | b | c\nx\ny"
     assert "| 3 |" in table.text
-
-
-def test_a_table_with_a_row_above_the_limit_is_text_and_wholly_indexed() -> None:
-    long = "value " * 80
-    chunks = split(f"| a | b |\n|---|---|\n| x | {long}|\n| y | 1 |\n", max_tokens=60)
-    assert {chunk.kind for chunk in chunks} == {"text"}
-    assert "".join(chunk.index_text for chunk in chunks).count("value") == 80
 
 
 def test_a_header_that_leaves_no_room_makes_text() -> None:
@@ -198,32 +191,3 @@ def test_many_tables_that_are_never_closed_take_linear_time() -> None:
     text = "<table>\n\nwords\n\n" * 4000 + "</table>\n"
     assert "".join(chunk.text for chunk in split(text)) == text
     assert process_time() - started < 5
-
-
-def test_tables_of_real_documents(data_dir: Any) -> None:
-    folder = data_dir / "parsing"
-    table, *_ = [
-        chunk
-        for chunk in HiQASplitter().split(
-            read_file(folder / "fastapi/en/tutorial/metadata.md")
-        )
-        if chunk.kind == "table"
-    ]
-    assert table.context.endswith("> Metadata for API")
-    assert "Parameter | Type | Description" in table.index_text
-    assert "terms_of_service" in table.index_text
-    report = HiQASplitter().split(
-        read_file(folder / "unstructured_html/example-10k.html")
-    )
-    found = [chunk for chunk in report if chunk.kind == "table"]
-    (sheet,) = [
-        chunk
-        for chunk in found
-        if "Net income (loss) |" in chunk.text and "EBITDA Recon" in chunk.text
-    ]
-    assert "Interest expense" in sheet.index_text
-    assert "1,505,386" in sheet.text
-    assert "1,505,386" not in sheet.index_text
-
-
-TEN, ELEVEN = "one two three four five six 7", "one two three four five six 7 8"

@@ -9,9 +9,8 @@ import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, ScriptedModel, Weigher
 
-from structrag.chunks.idms.sentence_margins import window_of
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidAnswer
 from structrag.reading.files import read_text
 
 
@@ -234,11 +233,3 @@ def test_it_is_said_once_a_document_what_margins_are_read_from() -> None:
     with pytest.warns(UserWarning, match="ratings from 0 to 10") as warned:
         split(TEXT, llm=ScriptedModel("9"), context="chunk", min_tokens=0)
     assert len(warned) == 1
-
-
-@pytest.mark.parametrize(
-    "context", ["window:0", "window:10000", "window", "window:-1", "chunks", 4]
-)
-def test_a_context_that_is_none_is_refused(context: Any) -> None:
-    with pytest.raises(InvalidParameter, match="context must be 'adjacent', 'chunk'"):
-        window_of(context)

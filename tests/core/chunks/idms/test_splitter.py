@@ -4,24 +4,20 @@ tiling."""
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-import pickle
 import re
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from animals import TEXT, same_animal, sides, split, words
-from doubles import HashEmbedder, Similarities, Weigher
+from doubles import HashEmbedder, Weigher
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
-from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 
 PARTS = [
@@ -124,38 +120,6 @@ def test_the_chunk_so_far_is_read_section_by_section() -> None:
     ]
 
 
-@pytest.mark.parametrize("context", ["adjacent", "chunk"])
-def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) -> None:
-    text = "# P\n\nA sat 0. B sat 1.\n\n# Q\n\nC sat 2. D sat 3. E sat 4. F sat 5. G sat 6.\n"
-    margins = {
-        "B sat 1.": 0.5,
-        "D sat 3.": 0.5,
-        "E sat 4.": -0.1234567,
-        "F sat 5.": None,
-        "G sat 6.": 0.5,
-    }
-    chunks = split(
-        text,
-        context=context,
-        warmup=9,
-        min_tokens=0,
-        merge="none",
-        llm=judged(margins),
-        embedder=Similarities([1.0, -1.0, *[0.5] * 8]),
-    )
-    assert [(chunk.text.split()[-3], chunk.extras["margin"]) for chunk in chunks][
-        :3
-    ] == [
-        ("B", None),
-        ("D", None),
-        ("G", -0.123457),
-    ]
-    counted = [chunk.extras.get("margin_fallbacks") for chunk in chunks]
-    assert sum(filter(None, counted)) == 1
-    degraded = [chunk.text for chunk in chunks if chunk.extras.get("degraded")]
-    assert len(degraded) == 1 and degraded[0].startswith("E sat 4. F")
-
-
 @examples
 def test_the_least_tokens_are_half_of_the_limit(
     choices: dict[str, Any], least: int
@@ -166,25 +130,12 @@ def test_the_least_tokens_are_half_of_the_limit(
 # -- edges
 
 
-@pytest.mark.parametrize("text", ["", "  \n\n"])
-def test_blank_documents_have_no_chunk(text: str) -> None:
-    assert split(text) == []
-
-
 def test_one_sentence_needs_no_model() -> None:
     model, embedder = Weigher(lambda prompt: 1.0), HashEmbedder()
     assert [
         chunk.text for chunk in split("Just one.", llm=model, embedder=embedder)
     ] == ["Just one."]
     assert model.prompts == embedder.texts == []
-
-
-def test_every_sentence_is_embedded_once() -> None:
-    embedder = HashEmbedder()
-    split(TEXT, embedder=embedder)
-    assert sorted(embedder.texts) == sorted(set(embedder.texts))
-    assert len(embedder.texts) == 8
-    assert "Cats sleep." in embedder.texts  # without its heading
 
 
 def together(pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -211,23 +162,6 @@ def test_excluded_sections_are_left_out_and_never_bridged() -> None:
         "# A\n\nOne here.\n\n",
         "# B\n\nTwo here.\n",
     ]
-
-
-async def test_sync_and_async_are_equal() -> None:
-    document = read_text(TEXT, format="markdown")
-    for context in ("adjacent", "window:4", "chunk"):
-        splitter = IDMSSplitter(context=context, min_tokens=0)
-        models = [Weigher(same_animal), Weigher(same_animal)]
-        sync = splitter.split(document, llm=models[0], embedder=HashEmbedder())
-        assert sync == await splitter.asplit(
-            document, llm=models[1], embedder=HashEmbedder()
-        )
-
-
-def test_settings_pickle() -> None:
-    splitter = pickle.loads(pickle.dumps(IDMSSplitter(min_tokens=3)))
-    document = read_text(TEXT, format="markdown")
-    assert splitter.split(document) == IDMSSplitter(min_tokens=3).split(document)
 
 
 def test_explain_shows_the_series() -> None:
@@ -284,25 +218,6 @@ def test_the_paper_preset() -> None:
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=re.escape(message)):
         IDMSSplitter(**choices)
-
-
-def test_time_is_linear() -> None:
-    sentence = "The {0} of clause {0} binds party {1} to pay. "
-    counts = [1500, 6000]
-    took = []
-    for n in counts:
-        document = read_text(
-            "".join(sentence.format(i, i % 7) for i in range(n)), format="text"
-        )
-        start = time.process_time()
-        IDMSSplitter(margin="similarity").split(document, embedder=HashEmbedder())
-        took.append(time.process_time() - start)
-    assert took[1] < 10 * took[0] + 0.5  # 4 where linear, 16 where quadratic
-
-
-def test_overlapping_pairs_never_repeat_text() -> None:
-    chunks = split(TEXT, min_tokens=0)
-    assert all(a.end == b.start for a, b in itertools.pairwise(chunks))
 
 
 def test_chunks_say_what_their_margins_were_read_from() -> None:
@@ -383,39 +298,3 @@ def test_parts_of_a_sentence_above_the_limit_have_gaps_of_their_own() -> None:
         ("four five six.", -0.5),
         ("Seven eight.", -0.5),
     ]
-
-
-def test_units_are_numbered_through_the_sections() -> None:
-    sections = [f"# S{k}\n\nA{k} is. B{k} is. C{k} is.\n\n" for k in range(3)]
-    by_place = {
-        f"{x}{k} is.": (k + 1) / (4 if x == "B" else 8) - 0.3125
-        for k in range(3)
-        for x in "BC"
-    }
-    splitter = IDMSSplitter(
-        margin=lambda pairs: [by_place[after] for _, after in pairs],
-        context="adjacent",
-        warmup=99,
-        min_tokens=0,
-    )
-    found = splitter.explain(read_text("".join(sections), format="markdown"))
-    assert [series.values[1:] for series in found.series] == [
-        (-0.0625, -0.1875),
-        (0.1875, -0.0625),
-        (0.4375, 0.0625),
-    ]
-    assert [series.runs for series in found.series] == [
-        ((0, 1), (1, 2), (2, 3)),
-        ((0, 2), (2, 3)),
-        ((0, 3),),
-    ]
-    assert [series.thresholds[1:] for series in found.series] == [(0.0, 0.0)] * 3
-
-
-def test_vectors_come_with_the_chunks() -> None:
-    document = read_text(TEXT, format="markdown")
-    splitter = IDMSSplitter(min_tokens=0)
-    runner = Runner(embedder=HashEmbedder())
-    chunks, vectors = runner.run(splitter.split_with_vectors_flow(document))
-    assert chunks == splitter.split(document, embedder=HashEmbedder())
-    assert vectors.shape == (len(chunks), 64)

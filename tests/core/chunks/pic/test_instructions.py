@@ -8,11 +8,8 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 from samples import topics
 
-from structrag.chunks.divisions import divide
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.model_calls.runner import Runner
-from structrag.reading.files import read_text
-from structrag.reading.sections import parse
 
 
 def test_as_published_one_function_embeds_summary_and_sentences() -> None:
@@ -91,6 +88,3 @@ def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sent
     )
     assert "".join(chunk.text for chunk in chunks) == document.text and len(chunks) > 1
     assert not any(chunk.extras.get("degraded") for chunk in chunks)
-
-
-(DIVISION,) = divide(parse(read_text("x")))

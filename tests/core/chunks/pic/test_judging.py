@@ -11,10 +11,8 @@ import pytest
 from doubles import HashEmbedder, Similarities
 from samples import numbered
 
-from structrag.chunks.divisions import divide
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
-from structrag.reading.sections import parse
 from structrag.records import Chunk
 
 SEVEN = [0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39]
@@ -43,32 +41,6 @@ def test_infinite_thresholds_make_one_chunk(threshold: float, relevant: bool) ->
     )
 
 
-def test_long_documents_with_sections_have_a_threshold_for_each() -> None:
-    body = " ".join(
-        f"Words about thing {i} and other {i % 7} things." for i in range(120)
-    )
-    short = "A short section. It has three sentences. They stay together."
-    document = read_text(
-        f"# One\n\n{body}\n\n# Two\n\n{short}\n\n# Three\n\n{body}",
-        format="markdown",
-        id="d",
-    )
-    found = PICSplitter().explain(document, embedder=HashEmbedder())
-    assert [len(series.values) > 0 for series in found.series] == [True, False, True]
-    small = next(chunk for chunk in found.chunks if "three sentences" in chunk.text)
-    assert small.extras["relevant"] is True and small.extras["threshold"] is None
-    assert (
-        len(
-            PICSplitter(scope="document")
-            .explain(document, embedder=HashEmbedder())
-            .series
-        )
-        == 1
-    )
-    runs = [run for series in found.series for run in series.runs]
-    assert len(runs) == len(found.chunks)
-
-
 def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
     repeated = read_text("The same again. " * 12)
     zero = lambda sentences: np.zeros((len(sentences), 4))  # noqa: E731
@@ -76,6 +48,3 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
         (chunk,) = PICSplitter.paper().split(repeated, embedder=embedder)
         assert chunk.extras["relevant"] is True
     assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
-
-
-(DIVISION,) = divide(parse(read_text("x")))

@@ -10,7 +10,6 @@ import pickle
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from samples import numbered, topics
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
-from structrag.reading.files import find_files, read_file, read_text
+from structrag.reading.files import read_text
 from structrag.records import Chunk, Document
 
 STATUE = [0.493, 0.445, 0.572, 0.557, 0.703]
@@ -131,37 +130,6 @@ def test_chunks_tile_any_text_and_keep_the_limit(
     document = read_text(text, format="markdown", id="d")
     splitter = PICSplitter(**changes)
     check(document, splitter, splitter.split(document, embedder=HashEmbedder()))
-
-
-@pytest.mark.parametrize("changes", SETTINGS)
-def test_real_documents(data_dir: Path, changes: dict[str, Any]) -> None:
-    files = [
-        path
-        for path in find_files(data_dir / "parsing")
-        if path.stat().st_size < 60_000
-    ][::12][:12]
-    assert files
-    splitter = PICSplitter(**changes)
-    documents = [read_file(path) for path in files]
-    embedder = HashEmbedder()
-    alone = [splitter.split(document, embedder=embedder) for document in documents]
-    for document, chunks in zip(documents, alone, strict=True):
-        check(document, splitter, chunks)
-    assert list(splitter.split_all(documents, embedder=embedder)) == alone
-
-
-def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
-    text = "# A\n\n## B\n\n" + " ".join(
-        f"Sentence number {i} about topic {i % 5}." for i in range(60)
-    )
-    document = read_text(text, format="markdown", id="d")
-    chunks = PICSplitter(max_tokens=60, min_tokens=20).split(
-        document, embedder=HashEmbedder()
-    )
-    assert chunks[0].context == "" and chunks[0].text.startswith("# A")
-    assert {chunk.context for chunk in chunks[1:]} == {"A > B"}
-    assert all(chunk.extras["index_tokens"] <= 60 for chunk in chunks)
-    assert all(chunk.n_tokens >= 20 for chunk in chunks[:-1])
 
 
 # -- instructions

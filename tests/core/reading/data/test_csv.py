@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidDocument
 from structrag.reading.data.csv import to_markdown
@@ -10,17 +11,7 @@ from structrag.reading.data.csv import to_markdown
 TABLE = "| name | note |\n| --- | --- |\n| Seal | two lines |\n| Rotor | 5,5 |\n"
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
-        ('name;note\n"Seal";"two\nlines"\nRotor;5,5', "a.csv"),
-        ('name,note\r\nSeal,"two\r\nlines"\r\n\r\nRotor,"5,5"\r\n', ""),
-        ('\nname\tnote\nSeal\t"two\nlines"\nRotor\t5,5\n', ""),
-        ('name\tnote\nSeal\t"two\nlines"\nRotor\t5,5\n', "a;b.tsv"),
-        ('sep=;\nname;note\nSeal;"two\nlines"\nRotor;5,5', ""),
-        ("name|note\nSeal|two lines\nRotor|5,5\n", ""),
-    ],
-)
+@examples
 def test_the_delimiter_is_found_out(source: str, name: str) -> None:
     assert to_markdown(source.encode(), name).text == TABLE
     assert to_markdown(source.encode("utf-16"), name).text == TABLE

@@ -2,6 +2,7 @@ import base64
 from email.message import EmailMessage
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidDocument
 from structrag.reading.data.mail import to_markdown
@@ -77,24 +78,7 @@ def test_a_body_is_read_in_the_charset_that_it_names(label):
     assert to_markdown(data).text == f"- From: a@b.org\n\n{text}\n"
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        "unicode_escape",
-        "raw-unicode-escape",
-        "punycode",
-        "idna",
-        "rot13",
-        "hex",
-        "zip",
-        "undefined",
-        "cp037",
-        "utf_8_sig",
-        "us-ascii",
-        "none",
-        "a\0b",
-    ],
-)
+@examples
 def test_a_charset_that_documents_do_not_have_is_not_used(label):
     head = f'From: a@b.org\nContent-Type: text/plain; charset="{label}"\n\n'
     data = head.encode() + "Düse \\u0041 x-80".encode()

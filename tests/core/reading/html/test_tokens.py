@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+import pytest
 from fixture_cases import examples
 
 from structrag.reading.html.reader import read_html
@@ -35,6 +36,7 @@ def shown(source: str, found: Iterable[Token]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @examples
 def test_time_is_linear_on_hostile_input(piece: str) -> None:
     source = piece * (1_000_000 // len(piece))

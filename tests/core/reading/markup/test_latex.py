@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 
 from structrag import errors, read_file
 from structrag.reading import Limits
@@ -31,18 +32,7 @@ def test_inputs_are_read_below_the_root(tmp_path: Path) -> None:
     assert text.endswith("% \\input{sub/b}\n\\verb|\\input{a}|")
 
 
-@pytest.mark.parametrize(
-    ("command", "reason"),
-    [
-        ("\\input{../outside}", "outside"),
-        ("\\include{/etc/hostname}", "outside"),
-        ("\\input{link}", "outside"),
-        ("\\input{nowhere}", "does not exist"),
-        ("\\input{main}", "inputs itself"),
-        ("\\input{around}", "inputs itself"),
-        ("\\input{binary}", "text"),
-    ],
-)
+@examples
 def test_what_is_refused_stays_as_it_is_written(
     tmp_path: Path, command: str, reason: str
 ) -> None:

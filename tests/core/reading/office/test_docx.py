@@ -240,8 +240,3 @@ def test_pages_begin_where_word_left_off() -> None:
 def test_what_is_no_word_document_is_refused() -> None:
     with pytest.raises(InvalidDocument, match=r"a\.docx.*no Word document"):
         to_markdown(word("", root="workbook"), "a.docx")
-
-
-def test_text_and_cells_nested_deep_do_no_harm() -> None:
-    deep = "<w:tbl><w:tr><w:tc>" * 150 + par("deep") + "</w:tc></w:tr></w:tbl>" * 150
-    assert text_of(deep + "<w:tr><w:tc/></w:tr>") == "deep\n"

@@ -6,6 +6,7 @@ import io
 import zipfile
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidDocument
 from structrag.reading.office.epub import to_markdown
@@ -53,14 +54,7 @@ def test_missing_pages_are_said() -> None:
     assert draft.uncertain == ("The page gone.xhtml is missing in the file.",)
 
 
-@pytest.mark.parametrize(
-    ("part", "content", "reason"),
-    [
-        ("META-INF/encryption.xml", '<e><r URI="OEBPS/a.xhtml"/></e>', "encrypted"),
-        ("META-INF/container.xml", "<container/>", "names no book"),
-        ("OEBPS/book.opf", "<package>", "not well-formed"),
-    ],
-)
+@examples
 def test_unreadable_books_are_refused(part: str, content: str, reason: str) -> None:
     with pytest.raises(InvalidDocument, match=rf"book\.epub.*{reason}"):
         to_markdown(packed(**{part: content}), "book.epub")

@@ -230,14 +230,6 @@ def test_what_cannot_be_read_is_one_sentence(data: bytes, reason: str) -> None:
         to_markdown(data, "stock.xls")
 
 
-def test_every_door_reads_them(tmp_path: Path) -> None:
-    for name, make in (("a.xls", xls_of), ("b.xlsb", xlsb_of), ("c.ods", ods_of)):
-        (tmp_path / name).write_bytes(make(PRICES))
-        assert read_file(tmp_path / name).text == TEXT
-    assert read_file(tmp_path / "c.ods", isolated=True).text == TEXT
-    assert [loaded.text for _, loaded in FileReading().load_all(tmp_path)] == [TEXT] * 3
-
-
 def test_without_the_extra_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

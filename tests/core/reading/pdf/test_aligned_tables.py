@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fixture_cases import examples
-from page_making import draft, line, page, text_from
+from page_making import draft, line, page
 
 from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.pages import Line
@@ -86,15 +86,6 @@ def test_cells_are_short(words: int, expected: bool) -> None:
     cell = " ".join(["of"] * words)
     table = [[cell, cell]] * 3
     assert any(certain for *_, certain in found(cells(table, xs=(60, 300)))) is expected
-
-
-def test_an_aligned_table() -> None:
-    found = draft(page(*text_from(100), *cells(TABLE), *text_from(300)))
-    assert found.text.split("\n\n")[1] == (
-        "| Name | Size | Use |\n| --- | --- | --- |\n| Pump | 3 mm | lifts |\n| Valve |  | shuts "
-        "|\n| Pipe | 2 \\| 3 | carries |"
-    )
-    assert not any("table" in note for note in found.uncertain)
 
 
 def test_a_row_of_as_many_parts_below_a_table_does_not_go_on() -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_making import FULL, draft, headings, line, page, text_from
+from page_making import FULL, draft, line, page, text_from
 
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_blocks, markdown_headings
-from structrag.reading.paging import pages_between, written_starts
-from structrag.reading.pdf.layout import _Loose, _loose_note, markdown_of_pages
-from structrag.reading.pdf.pages import Grid, Page
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.running_heads import find_running_heads
 
 
@@ -127,31 +124,7 @@ def test_titles_read_as_on_the_page(pages: list[Page]) -> None:
         )
 
 
-@settings(max_examples=50, deadline=None)
-@given(random_pages(), st.integers(1, 6))
-def test_the_same_pages_give_the_same_text(pages: list[Page], times: int) -> None:
-    assert markdown_of_pages(pages) == markdown_of_pages(
-        [replace(page) for page in pages]
-    )
-
-
 # Paragraphs
-
-
-def test_titles_keep_their_signs() -> None:
-    titles = [
-        "Vector<int> & *more*",
-        "Fortran #",
-        "a_b __init__ `x`",
-        "[1] Notes",
-        "# Hash",
-    ]
-    lines = [
-        part
-        for i, title in enumerate(titles)
-        for part in (line(title, 40 + 90 * i, size=16), *text_from(70 + 90 * i))
-    ]
-    assert [title for _, title in headings(page(*lines))] == titles
 
 
 def test_pictures_and_unknown_characters_are_reported() -> None:
@@ -184,46 +157,11 @@ def test_lines_of_unknown_characters_alone_are_left_out() -> None:
     assert any("which 4 characters" in note for note in made.uncertain)
 
 
-def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
-    for picture, words, is_noted in (
-        ((0.0, 300.0, 600.0, 800.0), 19, True),  # the lower five eighths
-        ((0.0, 300.0, 600.0, 800.0), 20, False),
-        ((0.0, 320.0, 600.0, 800.0), 19, False),  # 60 % of the page
-        ((0.0, 700.0, 600.0, 800.0), 19, False),
-        ((500.0, 0.0, 600.0, 800.0), 19, False),
-    ):
-        caption = line(" ".join(["word"] * words), 700)
-        notes = draft(page(caption, images=(picture,))).uncertain
-        noted = any("mostly a picture" in note for note in notes)
-        assert noted == is_noted, (picture, words)
-
-
 def test_a_page_begins_at_its_paragraph_or_within_one() -> None:
     apart = draft(page(line("First.", 100)), page(line("Second.", 100)))
     assert apart.page_starts == ((0, 1), (len("First.\n\n"), 2))
     over = draft(page(*text_from(700)), page(*text_from(60)))
     assert over.page_starts == ((0, 1), (3 * (len(FULL) + 1), 2))
-
-
-def test_lines_that_end_on_purpose_stay_lines() -> None:
-    address = ["Jo Smith", "12 High Street", "The United Kingdom of Great Britain"]
-    lines = [line(text, 100 + 12 * i) for i, text in enumerate(address)]
-    assert draft(page(*lines)).text == "\n".join(address) + "\n"
-
-
-def test_numbers_in_large_type_are_headings_and_bullets_are_not() -> None:
-    numbers = [line("1. Aim", 200, size=16), line("2. Use", 300, size=16)]
-    assert headings(page(*text_from(100), *numbers)) == [(1, "1. Aim"), (1, "2. Use")]
-    bullets = [line("• Aim", 200, size=16), line("• Use", 300, size=16)]
-    assert draft(page(*text_from(100), *bullets)).text.endswith("\n\n- Aim\n- Use\n")
-
-
-@examples
-def test_a_numbered_title_stands_before_more_than_a_short_row(
-    length: int, is_heading: bool
-) -> None:
-    lines = [*text_from(100), line("3.2 Test Results", 160), line("w" * length, 190)]
-    assert headings(page(*lines)) == ([(1, "3.2 Test Results")] if is_heading else [])
 
 
 @examples
@@ -233,62 +171,3 @@ def test_large_type_that_is_no_heading_is_noted(title: str, is_noted: bool) -> N
         f"Large type on page 1 was taken for a paragraph, not a heading: {title!r}."
     )
     assert notes == ((expected,) if is_noted else ())
-
-
-def test_large_type_is_noted_on_the_page_where_it_begins() -> None:
-    large = [line(FULL[:40], 700 + 20 * i, size=16) for i in range(3)]
-    first = page(*text_from(100), *large)
-    second = page(line("and ends here, on the second page:", 60, size=16))
-    (note,) = draft(first, second).uncertain
-    assert note.startswith("Large type on page 1 ")
-
-
-def test_five_of_the_guessed_words_are_shown() -> None:
-    words = ["alqha", "brxvo", "dqlta", "hqtel", "tqngo", "zxbra"]
-    lines = []
-    for i, word in enumerate(words):
-        lines.append(line(f"{FULL} {word[:3]}-", 100 + 24 * i))
-        lines.append(line(f"{word[3:]} {FULL}", 112 + 24 * i))
-    assert draft(page(*lines)).uncertain == (
-        "Rejoined by guess: 6 words broken at line ends, such as "
-        "'alq-ha', 'brx-vo', 'dql-ta', 'hqt-el', 'tqn-go'.",
-    )
-
-
-@given(
-    st.lists(st.sampled_from(["• item", "Words of a page.", "1 Title", ""]), max_size=6)
-)
-def test_every_page_with_text_is_told(texts: list[str]) -> None:
-    pages = [
-        page(line(f"{text} w{i}", 100)) if text else page()
-        for i, text in enumerate(texts)
-    ]
-    found = draft(*pages)
-    meta = written_starts(found.page_starts)
-    for i, text in enumerate(texts):
-        if text:
-            start = found.text.index(f"w{i}")
-            assert pages_between(meta, start, start + 2) == (i + 1, i + 1)
-
-
-def test_blank_and_turned_lines_are_in_no_cell() -> None:
-    grid = Grid((50, 150, 250), (190, 210, 230))
-    inside = [
-        line("a", 195),
-        line(" ", 195, 160),
-        line("b", 215),
-        line("c", 215, upright=False),
-    ]
-    found = draft(page(*inside, grids=(grid,))).text
-    assert found == "| a |\n| --- |\n| b |\n\nc\n"
-
-
-def row(text: str, left: float = 60, page: int = 1, size: float = 10) -> Row:
-    return Row(page, (), text, size, False, left, left + 100, 200, 200 + size, True)
-
-
-def test_a_loose_table_is_named_by_its_beginning() -> None:
-    (first, *_) = rows = (row("x" * 61), row("y"))
-    note = _loose_note(_Loose(rows))
-    assert note.startswith("2 rows of page 1 that may be a table")
-    assert note.endswith(f"from {'x' * 60!r} on.") and len(first.text) == 61

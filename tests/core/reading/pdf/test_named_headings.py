@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, prose, wrapped, write
 
 from structrag import parse
@@ -76,16 +77,6 @@ def test_of_two_places_with_the_words_the_bookmark_takes_the_one_it_points_to() 
     assert found == [(1, "Pumps"), (1, "Notes"), (1, "Seals")]
 
 
-def test_words_before_a_title_are_no_number() -> None:
-    def draw(canvas: Any) -> None:
-        for number, title in enumerate(["Scope", "Method", "Data"]):
-            canvas.bookmarkHorizontal(title, 0, 700 - 100 * number)
-            canvas.addOutlineEntry(title, title, 0)
-            write(canvas, [f"Weeks from. {title}"], 72, 700 - 100 * number)
-
-    assert outline(made(draw)) == []  # the words stand in no rows of their own
-
-
 def test_a_bookmark_that_is_cut_off_names_the_whole_title() -> None:
     long = "Support schemes for heating and cooling of buildings from renewable sources"
     titles = [(long, long[:50], 0), ("Seals", "Seals", 0), ("Pipes", "Pipes", 0)]
@@ -101,13 +92,7 @@ def test_two_bookmarks_are_no_outline() -> None:
 BOLD = "Helvetica-Bold"
 
 
-@pytest.mark.parametrize(
-    ("unnamed", "expected"),
-    [
-        (["Parts"], []),  # the outline leaves it out
-        (["Parts", "Tanks", "Pipes", "Hoses"], [1, 1, 1, 1]),  # it names few
-    ],
-)
+@examples
 def test_what_looks_as_a_named_heading_has_its_level_where_few_are_named(
     unnamed: list[str], expected: list[int]
 ) -> None:
@@ -289,23 +274,6 @@ def test_text_millions_of_points_away_costs_no_memory() -> None:
     )  # a point for each took all memory
     ordered, _ = reading_order([*near, far], [])
     assert {line.text for line in ordered} == {line.text for line in (*near, far)}
-
-
-@pytest.mark.parametrize(
-    "titles",
-    [
-        ["1 Scope", "1.1 Purpose of the pump", "1.2 Related work", "2 Method", "2.1 Data"],
-        ["1. DEFINITIONS", "2. DELIVERY", "3. PRICE AND PAYMENT", "4. TERMINATION"],
-        ["7. Maintenance", "7.1 Filters", "7.2 Seals", "8. Storage"],
-    ],
-)  # fmt: skip
-def test_numbered_titles_in_the_type_of_the_text_are_a_family(
-    titles: list[str],
-) -> None:
-    found = outline(made(book([(title, "", 0) for title in titles])))
-    assert [title for _, title in found] == titles
-    depths = [title.split()[0].rstrip(".").count(".") + 1 for title in titles]
-    assert [level for level, _ in found] == depths
 
 
 def test_numbered_steps_are_no_titles() -> None:

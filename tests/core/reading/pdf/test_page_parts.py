@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, prose, wrapped, write
 
 from structrag import parse
@@ -112,35 +113,6 @@ def test_titles_at_the_side_of_their_text_are_headings() -> None:
     ]
 
 
-def test_numbers_of_paragraphs_in_the_right_margin_cut_nothing() -> None:
-    texts = [prose(seed, 60) for seed in (1, 2, 3)]
-
-    def draw(canvas: Any) -> None:
-        y = 780.0
-        for number, text in enumerate(texts, start=17):
-            write(canvas, [str(number)], 545, y, 8)
-            y = write(canvas, wrapped(text, 10, 470), 60, y) - 14
-
-    text = pdf_document(made(draw)).text
-    assert (
-        text == "\n\n".join(f"{17 + i} {text}" for i, text in enumerate(texts)) + "\n"
-    )
-
-
-def test_numbers_of_paragraphs_in_the_margin_cut_nothing() -> None:
-    def draw(canvas: Any) -> None:
-        y = 780.0
-        for number in range(1, 5):
-            write(canvas, [str(number)], 50, y)
-            y = write(canvas, wrapped(prose(number, 60), 10, 420), 90, y) - 12
-
-    text = pdf_document(made(draw)).text
-    assert text.split("\n\n") == [
-        f"{number} {prose(number, 60)}" + ("\n" if number == 4 else "")
-        for number in range(1, 5)
-    ]
-
-
 def test_titles_above_tables_alone_are_headings() -> None:
     def draw(canvas: Any) -> None:
         y = 780.0
@@ -152,14 +124,7 @@ def test_titles_above_tables_alone_are_headings() -> None:
     assert [section.title for section in sections] == ["Faults", "Noises"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "whole"),
-    [
-        ("n-", "tridecanal", "n-tridecanal"),
-        ("Anglo-", "Saxon", "Anglo-Saxon"),
-        ("e-", "mail", "e-mail"),
-    ],
-)
+@examples
 def test_a_hyphen_that_belongs_to_its_word_stays(
     first: str, second: str, whole: str
 ) -> None:
@@ -173,15 +138,7 @@ def test_a_hyphen_that_belongs_to_its_word_stays(
     assert whole in pdf_document(made(draw)).text
 
 
-@pytest.mark.parametrize(
-    "titles",
-    [
-        ["1 Scope", "1.1 Aim", "2 Method", "2.1 Data", "3 Results"],
-        ["§ 7 Geltung", "§ 8 Lieferung", "§ 9 Preise"],
-        ["III. Facts", "IV. Law", "V. Costs"],
-        ["4. Delivery of the goods", "5. Price", "6. End of contract"],
-    ],
-)
+@examples
 def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) -> None:
     def draw(canvas: Any) -> None:
         y = 780.0
@@ -193,23 +150,16 @@ def test_numbered_titles_close_above_their_text_are_headings(titles: list[str]) 
     assert [section.title for section in sections] == titles
 
 
-def test_code_that_fills_pages_stays_code_where_other_type_is_about_it() -> None:
-    code = [line for i in range(12) for line in (f"def f{i}(x):", "    return x", "")]
+def test_numbers_of_paragraphs_in_the_right_margin_cut_nothing() -> None:
+    texts = [prose(seed, 60) for seed in (1, 2, 3)]
 
     def draw(canvas: Any) -> None:
-        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
-        write(canvas, code, 60, y, 9, "Courier")
+        y = 780.0
+        for number, text in enumerate(texts, start=17):
+            write(canvas, [str(number)], 545, y, 8)
+            y = write(canvas, wrapped(text, 10, 470), 60, y) - 14
 
     text = pdf_document(made(draw)).text
-    assert "def f10(x):\n    return x\n\ndef f11(x):\n    return x\n```" in text
-
-
-def test_items_of_a_list_in_type_of_one_width_are_no_code() -> None:
-    def draw(canvas: Any) -> None:
-        y = write(canvas, wrapped(prose(1, 60), 10, 470), 60, 780) - 10
-        write(
-            canvas, ["• alpha_one", "• beta_two", "• gamma_three"], 60, y, 9, "Courier"
-        )
-
-    text = pdf_document(made(draw)).text
-    assert text.endswith("- alpha_one\n- beta_two\n- gamma_three\n")
+    assert (
+        text == "\n\n".join(f"{17 + i} {text}" for i, text in enumerate(texts)) + "\n"
+    )

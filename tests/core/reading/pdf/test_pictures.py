@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, write
 
 from structrag import parse, read_file
 from structrag.errors import InvalidParameter
-from structrag.reading.paging import pages_between
 from structrag.reading.pdf.document import pages_of, pdf_document
 from structrag.reading.pdf.reader import read_pdf
 from structrag.records import Block, Document
@@ -74,19 +74,7 @@ def test_a_picture_stands_before_its_caption(y: float) -> None:
     assert found[at - 1].endswith("keeps it there.")
 
 
-@pytest.mark.parametrize(
-    ("boxes", "caption"),
-    [
-        ([], (CAPTION, 435)),  # no picture
-        ([(72, 450, 300, 200)], None),  # nothing is said of it
-        ([(72, 450, 300, 200)], ("It is shown in Figure 3", 435)),
-        ([(72, 450, 300, 200)], ("Figure 3: elsewhere", 100)),  # too far away
-        ([(400, 450, 100, 200)], ("Figure 3: left", 435)),  # in no column of its
-        ([(72, 450, 300, 5)], (CAPTION, 435)),  # a rule
-        ([(72, 450, 30, 30)], (CAPTION, 435)),  # a sign
-        ([(0, 0, 595, 842)], (CAPTION, 435)),  # a background
-    ],
-)
+@examples
 def test_a_picture_without_a_place_changes_nothing(
     boxes: list[tuple[float, float, float, float]], caption: tuple[str, float] | None
 ) -> None:
@@ -174,16 +162,6 @@ def test_the_alternative_text_of_the_tags() -> None:
         BELOW[0],
     ]
     assert blocks(tagged("")) == blocks(tagged("a sign", boxes="30 0 0 20 72 450"))
-
-
-def test_chunks_of_the_image_know_the_page_and_the_text() -> None:
-    def draw(canvas: Any) -> None:
-        page(canvas, [])
-        page(canvas, [(72, 450, 300, 200)], (CAPTION, 435))
-
-    document = pdf_document(made(draw))
-    start = document.text.index("![")
-    assert pages_between(document.meta, start, start + 5) == (2, 2)
 
 
 def turned(draw: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -12,10 +12,10 @@ from fixture_cases import examples
 from pdf_making import image, made, manual, prose, texts, wrapped, write
 
 from structrag.errors import InvalidDocument, InvalidParameter
-from structrag.reading.files import find_files, read_file
+from structrag.reading.files import read_file
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages
-from structrag.reading.pdf.reader import page_ranges, read_pdf
+from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.sections import parse
 
 # Lines
@@ -71,12 +71,6 @@ def test_the_title_is_the_files_own_unless_a_program_made_it_up(tmp_path: Path) 
         "page_starts": "0:1 591:2 1196:3 1755:4 2389:5",
     }
     assert read_file(path, title="Mine", id="7").title == "Mine"
-
-
-def test_find_files_finds_pdfs(tmp_path: Path) -> None:
-    for name in ("a.pdf", "b.PDF", "c.md", "d.png"):
-        (tmp_path / name).write_bytes(b"x")
-    assert [path.name for path in find_files(tmp_path)] == ["a.pdf", "b.PDF", "c.md"]
 
 
 @examples
@@ -270,8 +264,3 @@ def test_any_cut_gives_all_pages_or_an_error() -> None:
         except InvalidDocument:
             continue
         assert [texts(page) for page in pages] == whole
-
-
-def test_page_ranges() -> None:
-    assert page_ranges([1, 2, 3, 5, 7, 8]) == "1-3, 5, 7-8"
-    assert page_ranges([]) == ""

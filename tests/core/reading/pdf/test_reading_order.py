@@ -117,11 +117,6 @@ def _moved(line: Line, down: float) -> Line:
     return replace(line, top=line.top + down, bottom=line.bottom + down)
 
 
-def test_columns_on_the_left_of_the_widest_gap_are_parted_too() -> None:
-    lines = columns(0, 88, 178, 270, 364)  # each gap is wider than the one before
-    assert read(lines) == by_column(lines)
-
-
 def column(text: str, left: float, first: int) -> list[Line]:
     words = text.split()
     return [
@@ -232,17 +227,6 @@ def test_a_table_beside_text_is_read_where_the_file_draws_it() -> None:
     ordered = [line.text for line in reading_order(mixed, [grid])[0]]
     inner = [text for text in ordered if text not in ("Manual", "7")]
     assert inner == [line.text for line in [*left, *cells, *below]]
-
-
-def test_a_table_within_a_cell_of_a_table_is_read_with_it() -> None:
-    words = [
-        (f"{column} {row}", 60.0 + 100 * column, 60.0 + 50 * row)
-        for row in range(4)
-        for column in range(2)
-    ]
-    lines, outer = drawn(words), Grid((50, 150, 250), (50, 100, 150, 200, 250))
-    inner = Grid((50, 150, 249), (50, 100, 149))
-    assert reading_order(lines, [outer, inner])[0] == lines
 
 
 def test_columns_at_the_foot_of_text_in_one_column_are_found() -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pytest
 from fixture_cases import examples
 from page_making import draft, line, page, text_from
 
 from structrag.reading.pdf.running_heads import (
     HeadKey,
-    _is_enough,
     find_running_heads,
     head_keys,
 )
@@ -54,33 +50,3 @@ def test_a_chapters_head_stands_on_sixty_percent_of_its_pages(
 @examples
 def test_keys_of_a_line(text: str, page_number: int, keys: list[HeadKey]) -> None:
     assert list(head_keys(text, page_number)) == keys
-
-
-@examples
-def test_sixty_percent_of_the_pages(on: list[int], count: int) -> None:
-    """Of all pages, of one side, or of a chapter's; two of six are too few."""
-    pages = [
-        page(*([line("Head", HEAD)] if i in on else []), *text_from(200))
-        for i in range(6)
-    ]
-    assert sum(map(len, find_running_heads(pages).removed)) == count
-
-
-@pytest.mark.parametrize(
-    ("on_pages", "filled", "expected"),
-    [
-        ({0, 1, 2}, range(5), True),  # 60 % of all
-        ({0, 1}, range(4), False),
-        ({0, 2, 4}, range(6), True),  # all left pages
-        ({0, 2}, range(4), False),  # too few of them
-        ({0, 2, 6}, range(10), True),  # 60 % of five
-        ({0, 4, 8}, range(12), False),  # half of six
-        ({0, 1, 2}, range(6), False),
-        ({0, 2, 4}, [0, 1, 2, 3, 4, 5, 6, 8, 10], False),  # half of six left ones
-        ({1, 3, 5}, [0, 1, 2, 3, 4, 5, 6, 8, 10], True),  # all three right ones
-    ],
-)
-def test_what_is_on_enough_pages(
-    on_pages: set[int], filled: Sequence[int], expected: bool
-) -> None:
-    assert _is_enough(on_pages, list(filled), same_text=False) is expected

@@ -14,7 +14,6 @@ from structrag.reading.pdf.pages import Box, Grid
 from structrag.reading.pdf.pieces import Turn
 from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.pdf.shapes import (
-    _merged,
     _Rule,
     find_grids,
     read_shapes,
@@ -36,9 +35,6 @@ def ruled(
     table = Table(cells, colWidths=widths, style=style)
     table.wrapOn(canvas, 400, 400)
     table.drawOn(canvas, 72, y)
-
-
-GRID = ("GRID", (0, 0), (-1, -1), 0.5, (0, 0, 0))
 
 
 def test_a_table_of_shaded_cells_open_at_its_sides() -> None:
@@ -70,52 +66,12 @@ def rules(*rules: tuple[float, float, float]) -> list[_Rule]:
 
 
 @examples
-def test_rules_of_one_place_that_touch_are_one(
-    parts: list[tuple[float, float, float]], merged: list[tuple[float, float, float]]
-) -> None:
-    assert _merged(rules(*parts)) == rules(*merged)
-
-
-ACROSS = rules((10, 0, 100), (40, 0, 100), (70, 0, 100))
-DOWN = rules((0, 10, 70), (50, 10, 70), (100, 10, 70))
-
-
-@pytest.mark.parametrize(
-    ("across", "down", "expected"),
-    [
-        (ACROSS, DOWN, [((0, 50, 100), (10, 40, 70))]),
-        (ACROSS[:2], DOWN, [((0, 50, 100), (10, 40, 70))]),  # open below
-        (ACROSS, DOWN[1:2], [((0, 50, 100), (10, 40, 70))]),  # open at both sides
-        (ACROSS[::2], DOWN, []),  # one row
-        (ACROSS, DOWN[::2], []),  # one column
-        (ACROSS, [], []),
-        ([], DOWN, []),
-        # The middle rule ends before the others: 2.5 points are near enough.
-        (
-            ACROSS,
-            rules((0, 10, 70), (102.5, 10, 70), (50, 10, 70)),
-            [((0, 50, 102.5), (10, 40, 70))],
-        ),
-        (ACROSS, rules((0, 10, 70), (50, 42.6, 70)), [((0, 50, 100), (10, 40, 70))]),
-        (ACROSS, rules((0, 10, 37.4), (50, 42.6, 67)), []),
-        # The same twice, side by side.
-        (
-            [*ACROSS, *rules((10, 200, 300), (40, 200, 300), (70, 200, 300))],
-            [*DOWN, *rules((200, 10, 70), (250, 10, 70), (300, 10, 70))],
-            [((0, 50, 100), (10, 40, 70)), ((200, 250, 300), (10, 40, 70))],
-        ),
-        # One beside the other, and begun further up.
-        (
-            [*ACROSS, *rules((5, 200, 300), (60, 200, 300), (70, 200, 300))],
-            [*DOWN, *rules((200, 5, 70), (250, 5, 70), (300, 5, 70))],
-            [((200, 250, 300), (5, 60, 70)), ((0, 50, 100), (10, 40, 70))],
-        ),
-    ],
-)
 def test_rules_that_touch_form_grids(
-    across: list[_Rule], down: list[_Rule], expected: list[tuple[Any, Any]]
+    across: list[Any], down: list[Any], expected: list[tuple[Any, Any]]
 ) -> None:
-    assert find_grids(across, down) == [Grid(*places) for places in expected]
+    assert find_grids(rules(*across), rules(*down)) == [
+        Grid(*places) for places in expected
+    ]
 
 
 @examples

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, prose, wrapped, write
 
 from structrag.reading.pdf.layout import markdown_of_pages
@@ -54,35 +55,6 @@ def test_cells_are_read_row_by_row(columns: int, size: float) -> None:
         assert f"| {' | '.join(row)} |\n" in text
     assert prose(98, 40) in text
     assert prose(99, 40) in text
-
-
-@pytest.mark.parametrize("columns", [2, 3])
-def test_without_blanks_cells_go_on_where_the_first_column_is_empty(
-    columns: int,
-) -> None:
-    lefts = [60, 150, 350][:columns]
-    rows = [
-        [name, *(prose(10 * i + j, 9 + (i + 3 * j) % 7).capitalize() for j in (1, 2))]
-        for i, name in enumerate(("Fault", "Noise", "Leak", "Smell"))
-    ]
-
-    def draw(canvas: Any) -> None:
-        y = write(canvas, wrapped(prose(98, 40), 10, 470), 60, 780) - 14
-        y = table(canvas, [row[:columns] for row in rows], lefts, y, blank=0)
-        write(canvas, wrapped(prose(99, 40), 10, 470), 60, y - 14)
-
-    text = markdown_of_pages(read_pdf(made(draw))).text
-    assert all(f"| {' | '.join(row[:columns])} |\n" in text for row in rows)
-
-
-def test_titles_at_the_side_of_texts_are_no_table() -> None:
-    def draw(canvas: Any) -> None:
-        y = 780.0
-        for i, title in enumerate(("Scope", "Cleaning", "Storage", "Repair", "End")):
-            write(canvas, [title], 60, y, 10, "Helvetica-Bold")
-            y = write(canvas, wrapped(prose(i, 40), 10, 300), 200, y) - 14
-
-    assert "|" not in markdown_of_pages(read_pdf(made(draw))).text
 
 
 def test_columns_of_text_whose_paragraphs_happen_to_be_level_are_no_table() -> None:
@@ -198,77 +170,9 @@ def test_the_rows_of_a_table(page: tuple[str, list[str]]) -> None:
     assert tables(page[0]) == [page[1]]
 
 
-@pytest.mark.parametrize(
-    ("page", "changes"),
-    [
-        pytest.param(WITH_BLANKS, {"\n\nLeak": "\n\n\n\n\nLeak"}, id="far below"),
-        pytest.param(
-            WITH_BLANKS,
-            {
-                "Noise    Air in the": "Noise              ",
-                "\n         pump": "\n         Air ",
-            },
-            id="cells at other heights",
-        ),
-        pytest.param(WITH_BLANKS, {"Air in the": "*Air in it"}, id="a title in a cell"),
-        pytest.param(WITH_BLANKS, {"Noise": "•    "}, id="an item"),
-        pytest.param(WITH_BLANKS, {"Leak ": "2.   "}, id="a numbered item"),
-        pytest.param(WITH_BLANKS, {"Worn seal   ": "seal .... 12"}, id="leaders"),
-        pytest.param(
-            WITH_BLANKS,
-            {"Bleed the": "and bleed", "Replace it": "or replace"}
-            | {"Cure": "A cure is so"},
-            id="a sentence that goes on below",
-        ),
-        pytest.param(TWO_COLUMNS, {"\n\nSmell    Hot oil": ""}, id="three rows of two"),
-        pytest.param(
-            TWO_COLUMNS,
-            {"Fault": "11   ", "Noise": "12   ", "Leak": "13  ", "Smell": "14   "},
-            id="numbers in the margin",
-        ),
-        pytest.param(
-            TWO_COLUMNS,
-            {"Fault ": "*Fault", "Noise ": "*Noise", "Leak ": "*Leak"}
-            | {"Smell ": "*Smell"},
-            id="titles at the side",
-        ),
-        pytest.param(
-            TWO_COLUMNS,
-            {"         pump": "Hum      pump", "Air in the": "Air       "},
-            id="rows of their own",
-        ),
-        pytest.param(
-            WITH_EMPTY_CELLS, {"\n                            the seal": ""}, id="gaps"
-        ),
-        pytest.param(WITHOUT_BLANKS, {"\n         now": ""}, id="one cell goes on"),
-        pytest.param(WITHOUT_BLANKS, {"Leak     Worn": "         Worn"}, id="two rows"),
-        pytest.param(
-            WITHOUT_BLANKS,
-            {"    ": "              ", "Noise": "Noise of the old"}
-            | {"Leak ": "Leak in the old", "Smell": "Smell of the old"},
-            id="more than words",
-        ),
-        pytest.param(WITHOUT_BLANKS, {"Leak": "1.2 "}, id="numbers"),
-        pytest.param(WITHOUT_BLANKS, {"Leak ": "Leak:"}, id="names with a colon"),
-        pytest.param(
-            WITHOUT_BLANKS,
-            {"Noise ": "*Noise", "Leak ": "*Leak", "Smell ": "*Smell"},
-            id="titles at the side, without blanks",
-        ),
-        pytest.param(
-            WITHOUT_BLANKS,
-            {"\nNoise": "\n         text goes on in\nNoise"},
-            id="text that begins above",
-        ),
-        pytest.param(
-            WITHOUT_BLANKS,
-            {"now\n": "now\n\n         and text goes on\n"},
-            id="text that goes on below",
-        ),
-    ],
-)
-def test_what_is_no_table(page: tuple[str, list[str]], changes: dict[str, str]) -> None:
-    drawing = page[0]
+@examples
+def test_what_is_no_table(page: str, changes: dict[str, str]) -> None:
+    drawing = globals()[page][0]
     for before, after in changes.items():
         assert before in drawing
         drawing = drawing.replace(before, after)

@@ -1,4 +1,5 @@
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidDocument
 from structrag.reading.markdown import markdown_headings
@@ -67,21 +68,7 @@ def test_broken_and_hostile_xml_is_refused_by_name(data):
         to_markdown(data, "paper.xml")
 
 
-@pytest.mark.parametrize(
-    ("label", "text"),
-    [
-        ("GBK", "水泵"),
-        ("GB2312", "水泵"),
-        ("Big5", "幫浦"),
-        ("Shift_JIS", "ポンプ"),
-        ("EUC-JP", "ポンプ"),
-        ("ISO-2022-JP", "ポンプ"),
-        ("EUC-KR", "펌프"),
-        ("windows-1251", "насос"),
-        ("ISO-8859-1", "Größe"),
-        ("UTF-16", "水泵"),
-    ],
-)
+@examples
 def test_xml_says_its_encoding(label, text):
     xml = f'<?xml version="1.0" encoding="{label}"?><article><p>{text}</p></article>'
     assert to_markdown(xml.encode(label)).text == f"{text}\n"

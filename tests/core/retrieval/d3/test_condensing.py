@@ -100,16 +100,6 @@ def test_settings_are_checked(changes: dict[str, object]) -> None:
         SectionSplitter(**changes)  # type: ignore[arg-type]
 
 
-def test_the_first_sentences_or_the_first_words_of_a_long_one() -> None:
-    splitter = SectionSplitter(summary_tokens=8, counter=lambda text: len(text.split()))
-    assert splitter.first_sentences(
-        "One two three. Four five six. Seven eight nine."
-    ) == ("One two three. Four five six.")
-    long = " ".join(f"w{i}" for i in range(20))
-    assert splitter.first_sentences(long) == " ".join(long.split()[:8])
-    assert splitter.first_sentences(" ") == ""
-
-
 def words(text: str) -> int:
     return len(text.split())
 
@@ -133,17 +123,3 @@ def test_a_summary_of_exactly_the_tokens_stays() -> None:
     longer = replace(splitter, summary_tokens=13)
     (chunk,) = longer.split(document, llm=ScriptedModel(body))
     assert chunk.extras["summary"] == body  # as long as the body
-
-
-def test_a_long_text_is_extracted_in_parts_then_once_more() -> None:
-    """More than 8,000 tokens of text are not weighed against each other at once."""
-    few = "Pumps move water every day. "
-    text = "# A\n\n" + "\n\n".join(
-        f"{few}Thing {i} is said here. {'And so on it goes. ' * 20}" for i in range(120)
-    )
-    splitter = SectionSplitter(section_tokens=0, keywords=0)
-    (chunk,) = splitter.split(read_text(text, format="markdown"))
-    assert count_tokens(text) > 8000
-    summary = chunk.extras["summary"]
-    assert 0 < count_tokens(summary) <= SUMMARY_TOKENS
-    assert all(f"{sentence}." in text for sentence in summary.rstrip(".").split(". "))

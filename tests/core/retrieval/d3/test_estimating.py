@@ -10,7 +10,6 @@ from doubles import HashEmbedder, ScriptedModel
 from structrag import D3Index, D3Retriever, read_text
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import D3Estimate
-from structrag.retrieval.d3.outlines import Routing
 
 ANIMALS = "# Birds\n\nThe heron eats frogs.\n\n# Machines\n\nThe engine burns diesel.\n\n# Empty\n"
 QUESTION = "Who eats frogs?"
@@ -37,11 +36,6 @@ def test_a_blank_question_and_an_empty_index_cost_nothing(
     nothing = {"route": StageCost(), "select": StageCost()}
     model = ScriptedModel("1")
     assert estimate(question, text, llm=model) == D3Estimate(nothing)
-
-
-def test_by_scores_the_parts_are_scored_then_all_paragraphs() -> None:
-    cost = estimate(QUESTION, routing=Routing(share=0, least_tokens=0))
-    assert cost.stages == {"route": StageCost(scored=2), "select": StageCost(scored=2)}
 
 
 @pytest.mark.parametrize("names", [False, True])

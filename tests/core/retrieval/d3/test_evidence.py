@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from d3_making import Overlap
 from doubles import HashEmbedder, ScriptedModel
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +17,6 @@ from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
-from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import selection_cost
 from structrag.retrieval.d3.evidence import (
     select_flow,
@@ -91,15 +89,6 @@ def test_ids_that_were_never_shown_are_no_answer(answer: str) -> None:
     assert "not shown" in evidence.failures[0]
 
 
-def test_a_question_that_fills_the_context_takes_no_call() -> None:
-    runner = Runner(llm=ScriptedModel("1"))
-    flow = select_flow("cats " * 4000, chunks(TEXTS), Selection(strategy="base"))
-    evidence = runner.run(flow)
-    assert runner.usage.calls == 0
-    assert evidence.positions == (0, 2)
-    assert evidence.degraded == 1
-
-
 def test_without_a_language_model() -> None:
     assert selected("auto").positions == selected("lexical").positions == (0, 2)
     assert selected("auto").degraded == 0
@@ -110,17 +99,6 @@ def test_without_a_language_model() -> None:
 
 
 # -- hierbase
-
-
-def test_hierbase_without_candidates() -> None:
-    assert selected("hierbase", "none", hier_fallback=False) == Evidence(
-        (), cost=selected("base", "none").cost, answers=("none",)
-    )
-    both = selected("hierbase", "none", hier_fallback=True)
-    assert both.positions == ()
-    assert both.cost.calls == 2
-    script = iter(["none", "1"])
-    assert selected("hierbase", lambda _: next(script)).positions == (0,)
 
 
 # -- chains
@@ -185,35 +163,6 @@ def test_any_answers_give_a_valid_subset_and_sync_equals_async(
     )
 
 
-@settings(max_examples=40, deadline=None)
-@given(chosen=st.sets(st.integers(1, 12)), k=st.integers(1, 5))
-def test_a_chain_selects_from_what_came_before(chosen: set[int], k: int) -> None:
-    answer = ", ".join(map(str, sorted(chosen))) or "none"
-    base = selected("base", answer, LONG)
-    assert base.positions == tuple(i - 1 for i in sorted(chosen))
-    assert set(selected("base+monot5", answer, LONG, k=k).positions) <= set(
-        base.positions
-    )
-    assert set(
-        selected("hierbase", answer, LONG, hier_fallback=False).positions
-    ) <= set(base.positions)
-
-
-@examples
-def test_the_cost_is_known_before(strategy: str) -> None:
-    setting = models(strategy, context_tokens=500, chain_k=3)
-    evidence = selected(strategy, "1-12", LONG, context_tokens=500, chain_k=3)
-    expected = selection_cost(QUESTION, chunks(LONG), setting)
-    assert expected.scored == evidence.cost.scored
-    if "+" in strategy:
-        assert expected.calls >= evidence.cost.calls
-        assert expected.prompt_tokens >= evidence.cost.prompt_tokens
-    else:
-        answers = setting.answer_tokens * expected.calls
-        assert expected == replace(evidence.cost, answer_tokens=answers)
-    assert selection_cost(QUESTION, [], setting) == StageCost()
-
-
 def test_hierbase_reads_summaries_of_the_summariser() -> None:
     def summarise(prompt: str) -> str:
         return "It leaks. " if "pump" in prompt else "Of brass."
@@ -260,3 +209,12 @@ def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
 
 
 # -- limits; characters or words are tokens
+
+
+def test_a_question_that_fills_the_context_takes_no_call() -> None:
+    runner = Runner(llm=ScriptedModel("1"))
+    flow = select_flow("cats " * 4000, chunks(TEXTS), Selection(strategy="base"))
+    evidence = runner.run(flow)
+    assert runner.usage.calls == 0
+    assert evidence.positions == (0, 2)
+    assert evidence.degraded == 1

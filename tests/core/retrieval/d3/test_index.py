@@ -11,7 +11,6 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.errors import InvalidParameter
-from structrag.models.llm import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3Index
@@ -96,24 +95,6 @@ def test_a_prompt_that_is_chosen_stands() -> None:
     assert len(chat.prompts) == 1 and chat.prompts[0].startswith("Sum up: The heron")
 
 
-def test_a_summariser_is_shown_the_text_alone() -> None:
-    prompts: list[str] = []
-
-    class Summariser(TransformersSummariser):
-        def __init__(self) -> None:
-            self.name = "summariser"
-
-        def complete_many(self, texts: Any) -> list[str]:
-            prompts.extend(texts)
-            return ["A heron waits."] * len(texts)
-
-        def complete(self, text: str) -> str:
-            return self.complete_many([text])[0]
-
-    D3Index(llm=Summariser()).add([document()])
-    assert prompts and all(prompt in TEXT for prompt in prompts)
-
-
 def test_every_setting_decides_the_fingerprint() -> None:
     source = document()
     prints = [
@@ -121,8 +102,8 @@ def test_every_setting_decides_the_fingerprint() -> None:
         for options in (
             {},
             {"preset": "paper"},
-            {"paragraph_tokens": 99},
-            {"summary_tokens": 20},
+            {"whole_tokens": 99},
+            {"keywords": 3},
             {"exclude_titles": ["Birds"]},
             {"plain_headings": False},
             {"embedder": HashEmbedder()},
@@ -138,7 +119,7 @@ def test_every_setting_decides_the_fingerprint() -> None:
 
 
 def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> None:
-    index = D3Index(preset="paper", paragraph_tokens=77, exclude_titles=["Machines"])
+    index = D3Index(preset="paper", whole_tokens=77, exclude_titles=["Machines"])
     index.add([document()])
     index.save(tmp_path / "d3")
     opened = D3Index.load(tmp_path / "d3")
@@ -208,14 +189,6 @@ async def test_on_an_event_loop_too(address: str) -> None:
     assert (await index.aupdate([document(TWO_LONG)])).replaced == 1
     index.warm_up()
     assert D3Index.load(address, embedder=HashEmbedder()).document_ids == ["report"]
-
-
-def test_half_precision_and_stems_are_opened_as_they_were(address: str) -> None:
-    index = D3Index(embedder=HashEmbedder(), store=address, dtype="float16", stems=True)
-    index.add([document()])
-    opened = D3Index.load(address, embedder=HashEmbedder())
-    assert opened.store.settings.to_json() == index.store.settings.to_json()
-    assert found(opened) == found(index)
 
 
 @pytest.mark.parametrize("engine", ["lancedb", "milvus"])

@@ -17,31 +17,6 @@ from structrag.retrieval.d3.outlines import (
     Routing,
     windows,
 )
-from structrag.text.tokens import count_tokens
-
-
-@given(budget=st.integers(300, 3000), count=st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
-def test_windows_show_each_section_once_in_order_within_the_context(
-    budget: int, count: int
-) -> None:
-    sections = [section(i, f"Title {i}", "Sub") for i in range(count)]
-    routing = Routing(context_tokens=budget, answer_tokens=100)
-    calls = windows("What?", sections, range(count), routing)
-    assert [i for call in calls for i in call.positions] == list(range(count))
-    assert all(
-        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1
-        for call in calls
-    )
-    assert len(
-        windows(
-            "What?",
-            sections,
-            range(count),
-            Routing(context_tokens=2 * budget, answer_tokens=100),
-        )
-    ) <= len(calls)
-
 
 paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from doubles import HashEmbedder
-from fixture_cases import examples
 
 from structrag import D3Index, read_text
 from structrag.retrieval.d3.paragraphs import (
@@ -22,17 +21,3 @@ def test_zero_and_the_published_preset_leave_it_whole() -> None:
     index = D3Index(preset="paper", embedder=HashEmbedder())
     index.add([document])
     assert len(index.paragraphs) == 1
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-@examples
-def test_a_block_of_exactly_the_limit_is_one_paragraph(
-    most: int, expected: list[str]
-) -> None:
-    document = read_text("# A\n\nOne two three. Four five six.\n", format="markdown")
-    chunks = ParagraphSplitter(most, counter=words).split(document)
-    assert [chunk.text.strip() for chunk in chunks] == expected
-    assert [chunk.context for chunk in chunks] == ["A"] * len(expected)

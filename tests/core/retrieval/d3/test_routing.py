@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import pytest
 from d3_making import OUTLINE
 from doubles import ScriptedModel
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import D3Index, D3Retriever, read_text
-from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
 from structrag.retrieval.d3.outlines import OutlineSection, Routing
 from structrag.retrieval.d3.routing import (
-    Routed,
     RouteTally,
-    SearchedPart,
     route_flow,
-    routed_flow,
 )
-from structrag.retrieval.d3.selection import Selection
 
 
 def routed(
@@ -69,54 +59,3 @@ def test_the_papers_router_reads_its_prompt() -> None:
         assert ("Valve",) in [
             section.path for section in route.sections
         ] and not route.dropped
-
-
-TEXT = "# Pump\n\nIt leaks oil.\n\n# Valve\n\nIt is brass.\n\n# Fan\n\nIt hums.\n"
-
-
-def index_of(text: str = TEXT, **options: Any) -> D3Index:
-    index = D3Index(**options)
-    index.add([read_text(text, id="d", format="markdown")])
-    return index
-
-
-def route_of(
-    question: str,
-    router: str,
-    text: str = TEXT,
-    sentences: Mapping[int, float] | None = None,
-    llm: Any = None,
-    **routing: Any,
-) -> Routed:
-    flow = routed_flow(
-        question,
-        SearchedPart(index_of(text), None),
-        router,
-        Routing(**routing),
-        Selection(),
-        sentences,
-    )
-    return Runner(llm=llm).run(flow)
-
-
-@examples
-def test_where_no_word_of_the_question_occurs(
-    on_empty: str, how: str, rows: list[int]
-) -> None:
-    result = route_of("zebra", "scores", on_empty=on_empty)
-    assert (result.route.how, result.rows) == (how, rows)
-    assert len(result.route.sections) == len(rows)
-    assert result.route.cost.scored == 3
-
-
-def test_text_without_headings_is_read_directly_unless_it_is_scored() -> None:
-    model = ScriptedModel("1")
-    flat = "It leaks oil.\n\nIt is brass.\n"
-    direct = route_of("What leaks?", "llm", flat, llm=model)
-    assert (direct.route.how, direct.rows, model.prompts) == ("direct", [0, 1], [])
-    assert route_of("What leaks?", "scores", flat).route.how == "scores"
-
-
-def test_no_model_is_an_error_here() -> None:
-    with pytest.raises(NoModel):
-        Runner().run(route_flow("What?", OUTLINE))

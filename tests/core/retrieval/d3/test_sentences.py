@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, HashTokens, ScriptedModel
+from doubles import HashEmbedder, HashTokens
 
 from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
@@ -72,37 +72,6 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     assert {hit.chunk.doc_id for hit in only} == {"other"}
     assert retriever.search("  ") == []
     assert retriever.estimate(question).stages["select"].tokens == 0
-
-
-def test_what_is_found_fits_the_tokens(
-    index: D3Index, evidence: EvidenceRetriever
-) -> None:
-    for max_tokens in (1, 30, 200, 1000):
-        hits = D3Retriever(index, evidence=evidence, max_tokens=max_tokens).search(
-            "heron engine"
-        )
-        total = sum(hit.chunk.n_tokens for hit in hits)
-        assert hits and (len(hits) == 1 or total <= max_tokens)
-        starts = [
-            (hit.chunk.doc_id, hit.chunk.start)
-            for hit in hits
-            if hit.chunk.doc_id == "report"
-        ]
-        assert starts == sorted(starts)
-
-
-def test_stages_can_be_chosen_one_by_one(
-    index: D3Index, evidence: EvidenceRetriever
-) -> None:
-    llm = ScriptedModel("1")
-    both = D3Retriever(index, evidence=evidence, llm=llm)
-    assert (both.router, both.strategy) == ("llm", "base")
-    routed = D3Retriever(index, evidence=evidence, llm=llm, router="evidence")
-    result = routed.result("What does the heron eat?")
-    assert result.route.how == "evidence" and result.cost["route"].calls == 0
-    mixed = D3Retriever(index, evidence=evidence, router="scores")
-    assert mixed.result("What does the heron eat?").route.how == "scores"
-    assert mixed.strategy == "evidence"
 
 
 def test_evidence_must_be_there_and_hold_the_documents(index: D3Index) -> None:

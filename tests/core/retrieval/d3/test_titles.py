@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-from doubles import REFUSAL
 from fixture_cases import examples
 
-from structrag.retrieval.d3.routing import parse_names, usable_names
+from structrag.retrieval.d3.routing import parse_names
 
 PATHS = [
     ("D",),
@@ -22,36 +20,3 @@ PATHS = [
 @examples
 def test_names(answer: str, positions: list[int], dropped: int) -> None:
     assert parse_names(answer, PATHS) == (positions, dropped)
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("Engines", True),
-        ("none", True),
-        ("[]", True),
-        ('["Ships"]', False),
-        ('["", []]', True),
-        ("[1, 2]", False),
-        ('{"ids": [1]}', False),
-        ("[[[", False),
-        ("", False),
-        (REFUSAL, False),
-    ],
-)
-def test_which_answers_name_something(answer: str, good: bool) -> None:
-    assert usable_names([("Guide", "Engines"), ("Guide", "Bridges")], answer) is good
-    by_prompt = usable_names([("Guide", "Engines")], answer, empty=True)
-    assert by_prompt is (good or not answer)
-
-
-@examples
-def test_a_run_of_more_than_forty_words_is_compared_with_no_name(
-    words: int, positions: list[int], dropped: int
-) -> None:
-    title = " ".join(f"section{i}" for i in range(words))
-    assert parse_names(title, [(title,)]) == ([0], 0)
-    assert parse_names(title.replace("section7", "sektion7"), [(title,)]) == (
-        positions,
-        dropped,
-    )

@@ -7,16 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
 from engine_making import ENGINES, address_in
 
 from structrag import EvidenceRetriever, read_text
-from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed
+from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.level import FOUND
-from structrag.retrieval.evidence.quantised import Quantiser
 
 WHERE: list[Any] = [None, {"half": 1}, {"doc_id": ["d2", "d3"]}]
 QUESTIONS = ["Valve 3.7", "Is valve 7.2 kept in room r5?", "kept 12 days"]
@@ -81,28 +79,6 @@ def test_the_hits_are_those_of_the_folder_whatever_came_and_went(
     assert there.explain("Valve 7.7", hits) == own.explain("Valve 7.7", hits)
 
 
-@pytest.mark.parametrize("n_documents", [1, 5])
-def test_where_all_pieces_are_read_the_hits_are_those_of_a_search_of_all(
-    address: str, n_documents: int
-) -> None:
-    """A question reads at most so many pieces, and those beside them."""
-    documents = [document(number) for number in range(n_documents)]
-    own = EvidenceRetriever.from_documents(documents, HashTokens())
-    there = EvidenceRetriever(HashTokens(), store=address)
-    there.add(documents)
-    assert len(own.store) <= FOUND
-    for question in QUESTIONS:
-        found = own.run(own.sentence_scores_flow(question))
-        scores = np.concatenate([of.scores for of in found.values()])
-        starts = [(name, place) for name, of in found.items() for place in of.starts]
-        best = [starts[place] for place in np.argsort(-scores.round(9), kind="stable")]
-        expected = own.search(question, max_tokens=10**6)
-        same(there.search(question, max_tokens=10**6), expected)
-        (first, *_) = own.search(question)
-        name, place = best[0]
-        assert first.chunk.doc_id == name and first.chunk.start <= place + 2
-
-
 def test_a_reader_keeps_what_it_has_opened(address: str) -> None:
     there = EvidenceRetriever(HashTokens(), store=address)
     there.add([document(number) for number in range(3)])
@@ -141,22 +117,6 @@ def test_what_does_not_fit_the_index_is_refused(address: str) -> None:
         there.search("valve", where=lambda meta: True)
 
 
-def test_of_two_that_begin_a_store_the_second_prepares_its_documents_again(
-    address: str,
-) -> None:
-    one, other = (EvidenceRetriever(HashTokens(), store=address) for _ in range(2))
-    axes = np.eye(32, dtype=np.float32)
-    other.level.quantiser = Quantiser(axes, np.full(32, 8, dtype=np.uint8), axes[0])
-    one.add([document(1)])
-    with pytest.raises(ModelFailed, match="Add the documents again"):
-        other.add([document(2)])
-    assert one.document_ids == ["d1"]
-    other.add([document(2)])
-    assert one.document_ids == ["d1", "d2"]
-    (hit,) = one.search("Valve 2.7", 1)
-    assert hit.chunk.doc_id == "d2"
-
-
 def test_a_row_that_another_program_removed_is_missed(tmp_path: Path) -> None:
     with address_in("lancedb", tmp_path) as address:
         there = EvidenceRetriever(HashTokens(), store=address)
@@ -166,24 +126,3 @@ def test_a_row_that_another_program_removed_is_missed(tmp_path: Path) -> None:
         table.delete(f"chunk = '\"{chunk.id}\"'")
         with pytest.raises(IndexDamaged, match="has lost a row of an index"):
             there.search("Valve 1.3")
-
-
-def test_a_column_that_another_program_removed_is_missed(tmp_path: Path) -> None:
-    with address_in("lancedb", tmp_path) as address:
-        there = EvidenceRetriever(HashTokens(), store=address)
-        there.add([document(1, 1)])
-        there.store._table.drop_columns(["blob_codes"])  # type: ignore[attr-defined]
-        for retriever in (there, EvidenceRetriever.load(address, HashTokens())):
-            with pytest.raises(IndexDamaged, match=r"changed by another .*blob_codes"):
-                retriever.search("Valve 1.0")
-
-
-def test_statistics_that_were_not_written_are_made_again(tmp_path: Path) -> None:
-    with address_in("lancedb", tmp_path) as address:
-        there = EvidenceRetriever(HashTokens(), store=address)
-        there.add([document(number) for number in range(10)])
-        expected = there.search("Valve 7.3")
-        there.store._database.drop_table("structrag_counts")  # type: ignore[attr-defined]
-        same(
-            EvidenceRetriever.load(address, HashTokens()).search("Valve 7.3"), expected
-        )

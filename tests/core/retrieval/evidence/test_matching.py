@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,29 +72,3 @@ def test_only_the_pieces_around_the_hits_are_read_again() -> None:
     encoder.passes.clear()
     retriever.explain("Part 7", hits)
     assert 0 < len(encoder.passes[-1]) < 4
-
-
-@pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_sentences_of_a_later_document_have_their_own_scores(model: Any) -> None:
-    later = read_text("# Boats\n\nBoats float. They sink.\n", id="boats")
-    retriever = EvidenceRetriever.from_documents([*DOCUMENTS, later], model)
-    (hit,) = retriever.search("Which boats float?", 1)
-    (first, second) = retriever.explain("Which boats float?", [hit])[0]
-    assert hit.chunk.doc_id == "boats"
-    assert first.score == pytest.approx(hit.score) and first.score > second.score
-
-
-def test_a_sentence_that_begins_where_a_passage_ends_is_not_in_it() -> None:
-    text = "水泵漏水。密封坏了。"
-    retriever = EvidenceRetriever.from_documents(
-        [read_text(text, id="c")], HashTokens()
-    )
-    (hit,) = retriever.search("水泵")
-    assert [(one.start, one.end) for one in retriever.explain("水泵", [hit])[0]] == [
-        (0, 5),
-        (5, 10),
-    ]
-    for start, end, expected in ((0, 5, [(0, 5)]), (5, 10, [(5, 10)]), (2, 7, None)):
-        part = replace(hit, chunk=replace(hit.chunk, start=start, end=end))
-        places = [(one.start, one.end) for one in retriever.explain("水泵", [part])[0]]
-        assert places == (expected or [(2, 5), (5, 7)])

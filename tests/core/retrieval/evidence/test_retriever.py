@@ -245,30 +245,6 @@ def test_any_document_gives_exact_slices_and_more_tokens_give_more(
     assert covered[0] <= covered[1]
 
 
-@pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_a_table_of_2_000_rows(model: Any) -> None:
-    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(2_000))
-    document = read_text(f"| part | stock |\n|---|---|\n{rows}", id="stock")
-    retriever = EvidenceRetriever.from_documents([document], model)
-    hits = retriever.search("How many pieces of part 1234?", max_tokens=200)
-    assert "| part 1234 | 8638 pieces |" in "\n".join(texts(hits))
-    assert all(hit.chunk.context == "| part | stock |\n|---|---|" for hit in hits)
-    check(document, hits, 200)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
-@pytest.mark.parametrize(
-    "text", ["The pump leaks.", "x", "# Pump", "- a", "| a |\n|---|"]
-)
-def test_a_document_of_one_sentence(model: Any, text: str) -> None:
-    document = read_text(text, id="d")
-    retriever = EvidenceRetriever.from_documents([document], model)
-    for question in ("Which pump leaks?", "seal", "the"):
-        (hit,) = retriever.search(question)
-        assert hit.chunk.text == text and np.isfinite(hit.score)
-        assert len(retriever.search(question, 1)) == 1
-
-
 def test_an_embedder_whose_tokenizer_gives_no_offsets_embeds_sentences() -> None:
     class Slow(HashTokens):
         # As an embedder of sentence-transformers says of a slow tokenizer.
@@ -283,17 +259,6 @@ def test_an_embedder_whose_tokenizer_gives_no_offsets_embeds_sentences() -> None
     assert "tokens" not in hit.parts and encoder.texts
     with pytest.raises(InvalidParameter, match="got Slow"):
         EvidenceRetriever(token_encoder=encoder)
-
-
-def test_code_is_given_by_lines() -> None:
-    code = "".join(
-        f"def function_{i}(value):\n    return value + {i}\n\n" for i in range(60)
-    )
-    document = read_text(f"# Code\n\n```python\n{code}```\n", id="code")
-    hits = EvidenceRetriever.from_documents([document], HashTokens()).search(
-        "function_42", max_tokens=120
-    )
-    assert "def function_42(value):" in "\n".join(texts(hits))
 
 
 MIXED = st.lists(
@@ -344,6 +309,8 @@ def test_a_row_comes_with_its_header_whatever_was_saved(tmp_path: Path) -> None:
     assert (alone.chunk.text, alone.chunk.context) == ("| part 77 | 539 pieces |", "")
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_manual_with_many_sections_with_minilm(minilm: Any) -> None:
     retriever = EvidenceRetriever.from_documents([manual()], minilm)
     (hit,) = retriever.search("How often is the heron rinsed?", max_tokens=40, k=1)
@@ -422,14 +389,6 @@ def test_the_tokens_of_the_retriever_hold_where_no_number_is_asked_for() -> None
     assert len(retriever.search("Which blue pump leaks?", max_tokens=99)) > 1
 
 
-def test_ranks_are_whole_numbers_from_1_without_gaps() -> None:
-    retriever = made(HashTokens())
-    for options in ({}, {"k": 3}, {"k": 3, "max_tokens": 30}, {"order": "document"}):
-        hits = retriever.search("blue pump leaks, cats like fish", **options)  # type: ignore[arg-type]
-        assert len(hits) > 1
-        assert sorted(hit.rank for hit in hits) == list(range(1, len(hits) + 1))
-
-
 def test_of_so_many_passages_none_is_a_heading_alone() -> None:
     retriever = made(HashTokens())
     headings = ("# Pumps", "## Care", "# Cats", "# Boats")
@@ -465,36 +424,10 @@ def test_blocks_and_what_is_beside_a_passage() -> None:
         retriever.blocks("none")
 
 
-def test_every_sentence_has_a_score() -> None:
-    retriever = made(HashTokens())
-    scores = retriever.run(retriever.sentence_scores_flow("Which boats float?"))
-    assert list(scores) == ["pumps", "boats"]
-    assert [len(of.starts) for of in scores.values()] == [9, 3]
-    assert [len(of.scores) for of in scores.values()] == [9, 3]
-    best = int(scores["boats"].scores.argmax())
-    assert BOATS.text[scores["boats"].starts[best] :].strip().startswith("Boats float")
-    assert scores["boats"].scores.max() > scores["pumps"].scores.max()
-    some = retriever.sentence_scores_flow("Which boats float?", where={"year": 2021})
-    assert list(retriever.run(some)) == ["boats"]
-    assert retriever.run(retriever.sentence_scores_flow(" ")) == {}
-    nothing = EvidenceRetriever(HashTokens())
-    assert nothing.run(nothing.sentence_scores_flow("boats")) == {}
-
-
 def test_settings_of_reading_must_be_those_it_was_built_with(tmp_path: Path) -> None:
     made(HashTokens()).save(tmp_path / "index")
     with pytest.raises(InvalidParameter, match="read_options must match the index"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(), language="german")
-
-
-def test_an_index_of_another_release_is_to_be_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    retriever = EvidenceRetriever.from_documents([read_text("Pumps leak.", id="d")])
-    retriever.save(tmp_path / "index")
-    monkeypatch.setattr("structrag.retrieval.evidence.retriever.VERSION", 0)
-    with pytest.raises(IndexDamaged, match="Index the documents again"):
-        EvidenceRetriever.load(tmp_path / "index")
 
 
 @pytest.mark.parametrize("kind", [HashEmbedder, HashTokens])

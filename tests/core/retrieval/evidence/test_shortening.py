@@ -46,18 +46,6 @@ def test_bad_input() -> None:
         Shortener(order="best")
 
 
-def test_a_row_is_read_with_its_header() -> None:
-    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
-    texts = ["Cats sleep.", f"| part | stock |\n|---|---|\n{rows}"]
-    for context, shown in (("lead", "| part | stock |\n|---|---|"), ("none", "")):
-        shortener = Shortener(max_tokens=30, context=context)
-        best = min(
-            shortener.shorten(texts, "Which part has 287?"), key=lambda one: one.rank
-        )
-        assert "| part 41 | 287 pieces |" in texts[1][best.start : best.end]
-        assert best.context == shown
-
-
 PUMP = " ".join(f"Pump {i} moves water to tank {i}." for i in range(40))
 SEAL = " ".join(
     f"Seal {i} is made of {'steel' if i % 9 else 'rubber'}." for i in range(20)

@@ -64,17 +64,3 @@ def test_names_in_file_names(source: str, names: list[str]) -> None:
 @examples
 def test_a_name_is_taken_out_however_it_is_written(text: str, rest: str) -> None:
     assert Names([name_key("Nova A10")]).removed(text) == rest
-
-
-@given(
-    st.text(alphabet="aA1 -ﬁßé.手", max_size=40),
-    st.lists(st.text(alphabet="aA1é手", min_size=1, max_size=4), max_size=3),
-)
-def test_what_is_left_holds_nothing_new_and_no_text_without_names_changes(
-    text: str, names: list[str]
-) -> None:
-    found = Names(name_key(name) for name in names if name_key(name))
-    rest = found.removed(text)
-    assert len(pieces(rest)) <= len(pieces(text))
-    if not list(found.spans(pieces(text))):
-        assert pieces(rest) == pieces(text)

@@ -4,7 +4,6 @@ to the documents."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,20 +42,6 @@ def test_detected_names_and_their_numbers() -> None:
     statistics = HiQARetriever(index).keyword_statistics()
     assert statistics["A10"] == (2, 2) and statistics["B1"] == (1, 1)
     assert "Acme Nova" not in statistics  # in four documents of five
-
-
-def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_frequent_name() -> (
-    None
-):
-    halves = indexed(
-        [
-            document(f"d{i}", f"{'Acme Nova' if i < 2 else 'Vega Line'} X{i}")
-            for i in range(4)
-        ]
-    )
-    assert HiQARetriever(halves).keyword_statistics()["Acme Nova"] == (2, 2)
-    three = indexed([document(f"d{i}", f"Acme Nova A{i}") for i in range(3)])
-    assert "Acme Nova" in HiQARetriever(three).keyword_statistics()
 
 
 def plain(name: str, title: str = "", text: str = "Words.", **meta: Any) -> Document:
@@ -181,19 +166,6 @@ def test_after_any_changes_as_of_a_fresh_index(
         indexed([current[name] for name in index.document_ids]), keywords=listed
     )
     assert content(retriever) == content(fresh)
-
-
-def test_after_saving_and_loading(tmp_path: Path) -> None:
-    index = indexed(
-        [document(f"d{i}", title, BODIES[i % 5]) for i, title in enumerate(TITLES)]
-    )
-    index.delete("d2")
-    index.save(tmp_path / "index")
-    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder())
-    assert content(HiQARetriever(loaded)) == content(HiQARetriever(index))
-    assert [
-        hit.chunk.id for hit in HiQARetriever(loaded).search("A10 Pro battery")
-    ] == [hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")]
 
 
 def test_names_of_the_text_count_where_titles_say_none() -> None:

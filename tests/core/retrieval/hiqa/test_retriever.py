@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -20,12 +17,11 @@ from engine_making import ENGINES, address_in
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phone_making import NAMES, phone_retriever, phones
+from phone_making import phone_retriever, phones
 
 from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index
 from structrag.errors import InvalidParameter
 from structrag.model_calls.requests import Ranking, Search
-from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 SECTIONS = {
     "Features": "The phone has a bright display and two speakers.",
@@ -146,6 +142,7 @@ def test_hit_at_1_is_0_without_the_path_and_1_with_it(
     check_hits_at_1(HiQARetriever(manuals(path=path), k=1, routes=routes), path)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [True, False])
 def test_hit_at_1_with_a_sentence_encoder(minilm: Any, path: bool) -> None:
@@ -309,28 +306,7 @@ def test_parts_add_up_to_the_score(options: dict[str, Any], query: str) -> None:
 # -- bad input
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"k": 0}, "k"),
-        ({"k": 1.5}, "k"),
-        ({"alpha": 1.2}, "alpha"),
-        ({"alpha": "best"}, "alpha"),
-        ({"beta": -1}, "beta"),
-        ({"beta": float("nan")}, "beta"),
-        ({"beta": float("inf")}, "beta"),
-        ({"preset": "papers"}, "preset"),
-        ({"preset": "code", "routes": ("dense",)}, "routes"),
-        ({"preset": "code", "beta": 0.2}, "beta"),
-        ({"routes": "dense"}, "routes"),
-        ({"routes": ()}, "routes"),
-        ({"routes": ("dense", "sparse")}, "routes"),
-        ({"diversify": "mmr"}, "diversify"),
-        ({"view": "summary"}, "view"),
-        ({"order": "random"}, "order"),
-        ({"keywords": "IS3722"}, "keywords"),
-    ],
-)
+@examples
 def test_settings_that_are_not_allowed_are_named(
     options: dict[str, Any], named: str
 ) -> None:
@@ -350,64 +326,6 @@ def test_nothing_to_find(options: dict[str, Any]) -> None:
         filled.search(None)  # type: ignore[arg-type]
 
 
-def test_a_query_of_stop_words_alone_follows_the_vectors() -> None:
-    index = manuals(embedder=HashEmbedder(dimensions=512))
-    hits = HiQARetriever(index).search("what is the of and")
-    assert [hit.chunk.id for hit in hits] == [
-        hit.chunk.id for hit in index.search("what is the of and")
-    ]
-    assert [hit.score for hit in hits] == [hit.parts["dense"] for hit in hits] and hits[
-        0
-    ].score == 1
-
-
-def test_without_a_model_a_query_of_unknown_words_is_found_by_its_keyword() -> None:
-    index = Index(views=("raw",))
-    index.add(
-        [
-            Document("# Part\n\nThe Q-7 pump.", id="a"),
-            Document("# Part\n\nThe R-8 pump.", id="b"),
-        ]
-    )
-    hits = HiQARetriever(index, keywords=["Q7"]).search("q7")
-    assert hits[0].chunk.doc_id == "a" and hits[0].parts["keywords"] > 0
-
-
-def test_duplicate_titles_are_two_documents() -> None:
-    index = Index(embedder=HashEmbedder(), views=("raw",))
-    index.add(
-        [
-            Document(
-                manual("Nova A10").text, id=name, title="Nova A10", format="markdown"
-            )
-            for name in ("x", "y")
-        ]
-    )
-    hits = HiQARetriever(index, k=2).search("battery of the Nova A10")
-    assert [hit.chunk.doc_id for hit in hits] == ["x", "y"] and hits[0].score == hits[
-        1
-    ].score
-
-
-def test_keywords_in_chinese_and_with_punctuation() -> None:
-    index = Index(embedder=HashEmbedder(), views=("raw",))
-    index.add(
-        [
-            Document("诺瓦手机的电池可用三十小时。", id="zh"),
-            Document("Written in C++ for .NET.", id="code"),
-        ]
-    )
-    retriever = HiQARetriever(
-        index, keywords=["诺瓦手机", "C++", ".net"], detect_keywords=False
-    )
-    assert retriever.search("诺瓦手机电池")[0].chunk.extras["keywords"] == ["诺瓦手机"]
-    assert retriever.search("c++ on ASP.NET?")[0].chunk.extras["keywords"] == [
-        "C++",
-        ".net",
-    ]
-    assert HiQARetriever(index, keywords=[]).search("C++")[0].parts["keywords"] == 0
-
-
 # -- for any documents
 
 bodies = st.lists(
@@ -419,45 +337,6 @@ bodies = st.lists(
     min_size=1,
     max_size=6,
 )
-
-
-@settings(max_examples=40, deadline=None)
-@given(bodies, st.randoms(use_true_random=False))
-def test_the_order_of_documents_decides_among_equals_only(
-    texts: list[str], random: Any
-) -> None:
-    documents = [Document(text, id=f"d{i}") for i, text in enumerate(texts)]
-    found = []
-    for _ in range(2):
-        index = Index(embedder=HashEmbedder(), views=("raw",))
-        index.add(documents)
-        retriever = HiQARetriever(index, k=20, keywords=["Q7", "R8"])
-        found.append(
-            {
-                hit.chunk.doc_id: hit.score
-                for hit in retriever.search("water pump Q7 Nova")
-            }
-        )
-        random.shuffle(documents)
-    assert found[0] == pytest.approx(found[1])
-
-
-@settings(max_examples=30, deadline=None)
-@given(bodies, st.integers(0, 10), st.integers(0, 10))
-def test_sync_equals_async_and_twice_is_the_same(
-    texts: list[str], alpha: int, beta: int
-) -> None:
-    index = Index(embedder=HashEmbedder(), views=("raw",))
-    index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
-    retriever = HiQARetriever(index, keywords=["Q7"], alpha=alpha / 10, beta=beta / 10)
-    hits = shown(retriever.search("water pump Q7"))
-    assert (
-        shown(asyncio.run(retriever.asearch("water pump Q7")))
-        == hits
-        == shown(retriever.search("water pump Q7"))
-    )
-    scores = [round(score, 9) for _, score, *_ in hits]
-    assert scores == sorted(scores, reverse=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -511,37 +390,6 @@ def test_both_are_embedded_in_one_call() -> None:
     assert embedder.calls == [
         ["How long does the Nova C10 last?", "How long does the last?"]
     ]
-
-
-@pytest.mark.parametrize(
-    "question", ["How long does it last?", "Nova C10", "Nova C10?"]
-)
-def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(
-    question: str,
-) -> None:
-    embedder = Seen()
-    phone_retriever(phones(embedder)).search(question)
-    assert embedder.calls == [[question]]
-
-
-def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
-    embedder = Seen()
-    index = Index(
-        embedder=embedder, views=("raw",), dense_store=HostStore(wants_vectors=True)
-    )
-    index.add(
-        [
-            Document(
-                f"# {name}\n\nIt lasts for 30 hours.",
-                id=name,
-                title=name,
-                format="markdown",
-            )
-            for name in NAMES
-        ]
-    )
-    assert phone_retriever(index).search("How long does the Nova C10 last?")
-    assert embedder.calls == [["How long does the Nova C10 last?"]]
 
 
 def test_a_name_no_longer_draws_the_vectors_away_from_what_is_asked() -> None:
@@ -651,6 +499,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
     near, far = both(address, numbered_manuals())
     queries = (
@@ -674,50 +523,3 @@ def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
         InvalidParameter, match="where must use keys of the documents' metadata"
     ):
         HiQARetriever(far).search(queries[0], where={"colour": "red"})
-
-
-def test_tuning_and_a_lexical_route_over_an_engine(address: str) -> None:
-    near, far = both(address, numbered_manuals()[:8])
-    questions = [
-        LabelledQuestion(f"How is the battery of the {name} charged?", [name])
-        for name in PRODUCTS[:8]
-    ]
-    reports = [HiQARetriever(index).tune(questions) for index in (near, far)]
-    assert (reports[0].alpha, reports[0].beta) == (reports[1].alpha, reports[1].beta)
-    assert reports[0].score == pytest.approx(reports[1].score)
-
-    class Route:
-        def search(self, request: Search) -> Ranking:
-            chunks = [chunk.id for chunk in near.chunks() if "Camera" in chunk.path]
-            return [(name, 1.0 / (i + 1)) for i, name in enumerate(chunks)]
-
-    ours, theirs = (HiQARetriever(index, lexical=Route(), k=8) for index in (near, far))
-    same(ours, theirs, "pictures")
-    hits = same(ours, theirs, "pictures", where={"year": 2001})
-    assert {hit.chunk.doc_id for hit in hits} == {PRODUCTS[1], PRODUCTS[5]}
-
-
-async def test_searches_go_on_while_documents_are_replaced(address: str) -> None:
-    documents = numbered_manuals()[:6]
-    far = Index(embedder=HashEmbedder(), store=address)
-    far.add(documents)
-    retriever = HiQARetriever(far)
-    is_done = threading.Event()
-
-    def search() -> int:
-        found = 0
-        while not is_done.is_set():
-            hits = retriever.search("battery of the Nova A10", 4)
-            assert len(hits) == 4 and hits[0].chunk.doc_id == "Nova A10"
-            found += 1
-        return found
-
-    with ThreadPoolExecutor() as threads:
-        searches = threads.submit(search)
-        for i in range(4):
-            far.add([replace(documents[i], text=f"{documents[i].text}\nAgain {i}.")])
-        is_done.set()
-        assert searches.result() > 0
-    assert await retriever.asearch("battery of the Nova A10") == retriever.search(
-        "battery of the Nova A10"
-    )

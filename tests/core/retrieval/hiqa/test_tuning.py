@@ -67,14 +67,6 @@ def test_misleading_vectors_are_given_less_weight() -> None:
     assert str(report).startswith(f"alpha {report.alpha:g}, beta {report.beta:g}: mean")
 
 
-def test_a_keyword_of_the_question_counts_as_in_a_search() -> None:
-    index = index_of(Misleading())
-    index.add([Document("Of Q7 this is said: nothing.", id="x")])
-    retriever = HiQARetriever(index, keywords=["Q7"], routes=("dense", "keywords"))
-    report = retriever.tune([LabelledQuestion("The water pump of Q7?", {"x"})])
-    assert report.score == 1 and report.beta > 0
-
-
 def test_a_chunk_that_holds_a_character_of_a_span_is_relevant() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     text = "# A\n\nOne pump.\n\n# B\n\nOne valve.\n"

@@ -9,7 +9,6 @@ from multihop_making import QUESTION, hits_for, index_of
 
 from structrag.retrieval.multihop.answering import (
     answer_flow,
-    beginning,
     evidence_text,
 )
 from structrag.text.tokens import count_tokens
@@ -25,12 +24,6 @@ def test_evidence_never_takes_more_than_its_tokens(
     assert count_tokens(text) <= limit
     assert shown == text.count("[")
     assert shown <= len(hits)
-
-
-def test_all_but_the_last_character_may_fit() -> None:
-    tokens = count_tokens("水泵漏")
-    assert tokens < count_tokens("水泵漏水")
-    assert beginning("水泵漏水", tokens) == "水泵漏"
 
 
 def test_without_evidence_nothing_is_asked() -> None:

@@ -55,6 +55,7 @@ def test_values_of_json_and_the_first_of_several_markers(
     assert read_reply(reply) == (kind, text)
 
 
+@pytest.mark.slow
 @examples
 def test_long_replies_are_read_in_no_time(piece: str) -> None:
     began = time.process_time()
@@ -72,18 +73,3 @@ def test_answers_are_freed_of_what_stands_around_them(reply: str, answer: str) -
 @examples
 def test_answers_that_say_nothing(answer: str) -> None:
     assert is_nothing(answer)
-
-
-@pytest.mark.parametrize(
-    ("question", "length"),
-    [
-        ("x" * 599 + "?", 600),
-        ("x" * 600 + "?", 600),  # without a space: anywhere
-        ("ab " * 199 + "abc", 600),
-        ("ab " * 199 + "abcd", 596),  # a whole word less
-    ],
-    ids=["word", "long word", "words", "long words"],
-)
-def test_a_follow_up_of_600_characters_is_kept(question: str, length: int) -> None:
-    kind, text = read_reply(f"Follow up: {question}")
-    assert (kind, len(text)) == ("follow_up", length) and question.startswith(text)

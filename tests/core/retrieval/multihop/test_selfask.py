@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from multihop_making import (
     QUESTION,
     call_settings,
-    hits_for,
     index_of,
     is_final,
     is_next,
@@ -27,11 +25,7 @@ from samples import guide
 from structrag import Cache
 from structrag.errors import InvalidParameter, ModelFailed, NoModel
 from structrag.index.index import Index
-from structrag.model_calls.requests import Ask
-from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
-from structrag.records import Hit
-from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.multihop.answering import (
@@ -39,7 +33,6 @@ from structrag.retrieval.multihop.answering import (
 )
 from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.retrieval.retriever import Retriever
 from structrag.text.tokens import count_tokens
 
 
@@ -55,25 +48,6 @@ def test_every_chunk_is_evidence_once_in_order_of_first_use() -> None:
     used = [hit.chunk.id for hop in result.trace for hit in hop.evidence]
     assert [hit.chunk.id for hit in result.evidence] == list(dict.fromkeys(used))
     assert len(used) > len(result.evidence)
-
-
-def test_prose_and_json_and_other_languages_go_through() -> None:
-    replies = iter(
-        [
-            "Mir fehlt etwas.\nWer führte Regie bei The Lantern?",
-            '{"follow_up": "Where?"}',
-            "Bergen.",
-        ]
-    )
-    model = ScriptedModel(
-        lambda prompt: next(replies) if is_next(prompt) else "Ada Holm"
-    )
-    result = call_settings(model).answer(QUESTION)
-    assert [hop.follow_up for hop in result.trace] == [
-        "Wer führte Regie bei The Lantern?",
-        "Where?",
-    ]
-    assert (result.answer, result.stopped) == ("Bergen.", "final_answer")
 
 
 @settings(max_examples=60, deadline=None)
@@ -136,21 +110,6 @@ def test_two_models_share_the_work() -> None:
     assert index.usage.calls - before == len(agent.prompts) == result.total.calls
 
 
-def test_without_a_model_of_its_own_the_index_answers() -> None:
-    model = ScriptedModel(two_hops)
-    result = SelfAsk(MultiViewRetriever(index_of(llm=model), k=1)).answer(QUESTION)
-    assert result.answer == "Bergen"
-
-
-def test_many_questions_as_one_by_one() -> None:
-    questions = [QUESTION, "Who directed The Lantern?", QUESTION]
-    agent = call_settings(ScriptedModel(two_hops))
-    single = [agent.answer(question) for question in questions]
-    assert agent.answer_all(questions) == single
-    assert asyncio.run(agent.aanswer_all(questions)) == single
-    assert agent.answer_all([]) == []
-
-
 def test_braces_in_evidence_questions_and_answers_are_only_text() -> None:
     model = ScriptedModel(
         lambda prompt: (
@@ -191,54 +150,6 @@ def test_bad_input_is_named() -> None:
 # -- the retriever's own model and costs
 
 
-class OwnRunner(Retriever):
-    """A retriever with a runner of its own, as `D3Retriever`: its steps ask its model for what it
-    finds, and say what that cost."""
-
-    def __init__(self, model: Any) -> None:
-        self.runner = Runner(llm=model)
-        self.hits = hits_for("Ada Holm directed it.", "Ada Holm was born in Bergen.")
-
-    def result_flow(self, question: str, k: Any = None, *, where: Any = None) -> Any:
-        (answer,) = yield [Ask(f"Route: {question}")]
-        hits = [hit for hit in self.hits if answer in hit.chunk.text]
-        return Result(
-            hits, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)}
-        )
-
-    def flow(self, query: str, k: Any = None, *, where: Any = None) -> Any:
-        result = yield from self.result_flow(query, k, where=where)
-        return result.hits
-
-    def run(self, flow: Any) -> Any:
-        return self.runner.run(flow)
-
-    async def arun(self, flow: Any) -> Any:
-        return await self.runner.arun(flow)
-
-
-@dataclass
-class Result:
-    hits: list[Hit]
-    cost: dict[str, StageCost]
-
-
-def test_the_token_budget_counts_the_retriever() -> None:
-    retriever = OwnRunner(ScriptedModel("Bergen"))
-    assert (
-        SelfAsk(retriever, ScriptedModel(two_hops), token_budget=5000)
-        .answer(QUESTION)
-        .stopped
-        == "final_answer"
-    )
-    spent = SelfAsk(retriever, ScriptedModel(two_hops)).answer(QUESTION)
-    without = sum(spent.cost[stage].tokens for stage in ("ask", "answer"))
-    tight = SelfAsk(retriever, ScriptedModel(two_hops), token_budget=without).answer(
-        QUESTION
-    )
-    assert tight.stopped == "token_budget"
-
-
 def made_up(prompt: str) -> str:
     """Gives a final answer at once, and what follow-ups are answered only from evidence."""
     if is_next(prompt):
@@ -259,17 +170,6 @@ def test_a_final_answer_before_any_retrieval_is_not_taken() -> None:
     assert (twice.stopped, len(twice.trace), twice.answer) == (
         "repeated_followup",
         1,
-        "Bergen",
-    )
-
-
-def test_a_final_answer_after_a_follow_up_is_taken_at_once() -> None:
-    result = SelfAsk(MultiViewRetriever(index_of()), ScriptedModel(two_hops)).answer(
-        QUESTION
-    )
-    assert (result.stopped, len(result.trace), result.answer) == (
-        "final_answer",
-        2,
         "Bergen",
     )
 

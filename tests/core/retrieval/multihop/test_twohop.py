@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder
 
 from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.index import D3Index
-from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.multihop.selfask import SelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop
 from structrag.retrieval.multiview import MultiViewRetriever
 
@@ -67,21 +64,6 @@ def test_sync_is_async_and_the_limit_holds(retriever: MultiViewRetriever) -> Non
     assert len(hops.search(question)) == 1
 
 
-def test_self_ask_takes_it_as_a_retriever(retriever: MultiViewRetriever) -> None:
-    model = ScriptedModel(
-        lambda prompt: (
-            "Follow up: Who shot The Lantern?"
-            if "help of follow-up" in prompt
-            else "Ada Holm"
-        )
-    )
-    result = SelfAsk(TwoHop(retriever), model).answer(
-        "Where did the maker of The Lantern grow up?"
-    )
-    assert result.answer == "Ada Holm"
-    assert result.trace[0].retrieved.entities == ("Ada Holm",)
-
-
 def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) -> None:
     two = MultiViewRetriever(retriever.index, k=2, routes=("bm25",))
     question = "Who shot The Lantern?"
@@ -92,39 +74,3 @@ def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) ->
         one.chunk.id for one in everything.hits[:3]
     ]
     assert everything.cost == {} and everything.total == StageCost()
-
-
-def test_both_run_over_d3(retriever: MultiViewRetriever) -> None:
-    index = D3Index(embedder=HashEmbedder())
-    index.add(
-        [
-            read_text(TEXT, id="notes"),
-            read_text("# Other\n## Ships\nNothing of this.\n", id="other"),
-        ]
-    )
-    scores = D3Retriever(index, k=2)
-    result = TwoHop(scores).result(
-        "Who shot the film with the lantern that critics praised?",
-        where={"doc_id": "notes"},
-    )
-    assert result.entities
-    assert {"The Lantern", "Origins"} <= {found.chunk.path[-1] for found in result.hits}
-    assert result.cost["route"].scored > 0
-    model = ScriptedModel(
-        lambda prompt: (
-            "Follow up: Who shot it?" if "help of follow-up" in prompt else "Ada Holm"
-        )
-    )
-    answered = SelfAsk(scores, model).answer(
-        "Who shot The Lantern?", where={"doc_id": "notes"}
-    )
-    assert (answered.answer, answered.stopped) == ("Ada Holm", "repeated_followup")
-    assert set(answered.cost) == {"ask", "answer", "route", "select"}
-    assert (
-        asyncio.run(
-            SelfAsk(scores, model).aanswer(
-                "Who shot The Lantern?", where={"doc_id": "notes"}
-            )
-        )
-        == answered
-    )

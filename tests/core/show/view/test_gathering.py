@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from view_making import HOSTILE, manual, splitters
+from view_making import manual, splitters
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.errors import InvalidParameter
-from structrag.evaluation.passages import Passages
-from structrag.records import Chunk, Document
 from structrag.show.view import gather
 
 
@@ -24,21 +22,6 @@ def test_chunks_are_the_splitters_own_and_in_characters() -> None:
         (c["start"], c["end"], c["path"]) for c in shown["splits"][0]["chunks"]
     ] == [(c.start, c.end, list(c.path)) for c in chunks]
     assert shown["text"] == document.text and shown["splits"][0]["series"] is None
-
-
-def test_a_sections_tokens_include_those_below_it() -> None:
-    (shown,) = gather([manual()], splitters())["documents"]
-    root, pump, cleaning = shown["sections"]
-    assert root["tokens"] == pump["tokens"] > cleaning["tokens"] > 300
-    assert (pump["parent"], cleaning["parent"]) == (0, 1)
-    assert shown["text"][cleaning["start"] : cleaning["body"]] == "## Cleaning\n"
-
-
-def test_columns_are_tables_and_code() -> None:
-    (shown,) = gather([read_text(HOSTILE, id="d")], splitters())["documents"]
-    assert [shown["text"][start:end].strip() for start, end in shown["columns"]] == [
-        "| a | b |\n|---|---|\n| 1 | 2 |"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -68,23 +51,3 @@ def test_series_are_those_of_the_explanation(splitter: Any) -> None:
 def test_gather_says_what_is_wrong(documents: list[Any]) -> None:
     with pytest.raises(InvalidParameter, match=r"nothing to show|same id"):
         gather(documents, splitters())
-
-
-def test_methods_are_named_with_their_limits() -> None:
-    class Whole:
-        def split(self, document: Document) -> list[Chunk]:
-            return []
-
-    calls: list[tuple[str, int, int]] = []
-    documents = [read_text("a", id="x"), read_text("b", id="y")]
-    data = gather(
-        documents,
-        {"whole": Whole(), "evidence": Passages()},
-        query="a",
-        progress=lambda *call: calls.append(call),
-    )
-    assert data["methods"] == [
-        {"name": "whole", "splitter": "Whole", "max_tokens": None},
-        {"name": "evidence", "splitter": "EvidenceRetriever", "passages": True},
-    ]
-    assert calls[:3] == [("whole", n, 2) for n in range(3)]

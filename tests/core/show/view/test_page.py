@@ -26,14 +26,6 @@ from structrag.show.view import gather, render_page, write_page
 from structrag.show.view.page import SCRIPTS, embedded_json
 
 
-def test_the_same_input_gives_the_same_page() -> None:
-    pages = {
-        render_page(gather([manual()], splitters(pic=PICSplitter()), query="dry"))
-        for _ in range(2)
-    }
-    assert len(pages) == 1
-
-
 def test_no_markup_of_a_document_is_markup_of_the_page() -> None:
     page = render_page(
         gather(
@@ -288,24 +280,6 @@ def test_pointing_at_a_track_highlights_the_text_and_tells(
     assert not shown.run("CSS.highlights.has('peek')")
 
 
-def test_a_segment_stands_beside_its_text(shown: Page, data: dict[str, Any]) -> None:
-    shown.press("2")
-    for number in (1, 9, 20):
-        shown.run(f"location.hash = '#method=pic&chunk={number + 1}'")
-        shown.until(
-            f'document.querySelector(\'.segment.starts[data-method="1"][data-chunk="{number}"]\')'
-        )
-        tops = shown.until(
-            f"""(() => {{ const segment = document.querySelector(
-                '.segment.starts[data-method="1"][data-chunk="{number}"]');
-            const run = document.querySelector('.chunk.first[data-chunk="{number}"]');
-            const box = run.getClientRects()[0];
-            return segment && [segment.getBoundingClientRect().top, box.top, box.height];
-            }})()"""
-        )
-        assert -2 <= tops[0] - tops[1] <= tops[2] + 2
-
-
 def test_keys_go_through_chunks_methods_and_hits(
     shown: Page, data: dict[str, Any]
 ) -> None:
@@ -449,14 +423,6 @@ def test_the_page_begins_at_the_best_hit(
     assert not in_view(page, hit)
 
 
-def test_no_frame_is_drawn_before_a_key_is_used(shown: Page) -> None:
-    frame = "getComputedStyle(document.getElementById('reader')).outlineStyle"
-    assert (
-        shown.run("document.activeElement.id") == "reader"
-        and shown.run(frame) == "none"
-    )
-
-
 def test_the_outline_is_a_tree_for_mouse_and_keys(shown: Page) -> None:
     assert shown.run("document.querySelectorAll('[role=treeitem]').length") == 16
     shown.click('[data-section="16"] .item-title')
@@ -572,51 +538,6 @@ def test_markdown_is_shown_rendered_and_stays_whole(
     )
     assert len(tops) == 4 and tops[0] == tops[1] < tops[2] == tops[3]
     assert page.errors() == []
-
-
-def test_the_page_says_what_its_colours_and_bars_mean(shown: Page) -> None:
-    legend = shown.run("document.getElementById('legend').innerText")
-    assert "neighbouring chunks" in legend and "place among the hits" in legend
-    assert "less relevant" in legend and "threshold" in legend
-    bars = shown.run("document.querySelector('.legend').innerText")
-    assert "meaning of the text" in bars and "words of the text" in bars
-    assert "dense" not in bars and "bm25" not in bars
-
-
-def test_the_outline_and_the_breadcrumb_show_the_section_of_the_hit(
-    shown: Page,
-) -> None:
-    shown.click(".hit-line")
-    shown.until("document.getElementById('here').textContent === 'Manual › Winter'")
-    current = "document.querySelector('[aria-current=location] .item-title')"
-    assert shown.run(f"{current}.textContent") == "Winter"
-
-
-def test_on_a_phone_the_method_that_colours_is_in_view(page: Page, file: Path) -> None:
-    page.window(375, 800)
-    page.open(file, "#document=1&method=idms")
-    page.until("document.querySelector('.segment')")
-    left, right = page.run(
-        "(() => { const b = document.querySelector('.chip[aria-pressed=true]')"
-        ".getBoundingClientRect(); return [b.left, b.right]; })()"
-    )
-    assert left >= 0 and right <= 375
-
-
-def test_commas_and_function_words_are_no_matches(tmp_path: Path) -> None:
-    text = "# Pump\n\nThe pump, and the seal, move water.\n"
-    data = gather(
-        [read_text(text, id="p")],
-        {"evidence": Passages()},
-        query="Which pump moves the water?",
-    )
-    marked = {
-        text[word["start"] : word["end"]]
-        for hit in data["searches"][0]["hits"]
-        for sentence in hit["sentences"]
-        for word in sentence["words"]
-    }
-    assert marked <= {"", "pump", "Pump", "move", "water"} and "water" in marked
 
 
 @pytest.mark.slow
