@@ -16,7 +16,6 @@ from typing_extensions import Never, Self
 from langchain_structrag.conversion import (
     as_documents,
     check_documents,
-    digest,
     page_notes,
     to_split,
 )
@@ -68,7 +67,8 @@ class StructureSplitter(TextSplitter):
     text, `structrag.read_text(html, format="html").text`. Chunks that are split again keep their
     positions and titles in the document; -1 is an unknown position.
 
-    Ids are UUIDs derived from the parent and the span, so they are the same in every run; if a
+    Ids are UUIDs derived from the parent's id (or source), the heading path and the text, so they
+    are the same in every run, and an edit elsewhere in the document leaves them as they are. If a
     document occurs twice in one call, the second copy gets numbered ids. Empty and blank texts have
     no chunks. If a subclass defines `split_text`, LangChain makes the documents from its result,
     with only the parent's metadata and `start_index`.
@@ -167,14 +167,12 @@ class StructureSplitter(TextSplitter):
         chunks: Sequence[Chunk],
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
-        key = digest(origin)
         metadata = without_page_starts(origin.metadata)
         inherited = {
             name: value for name, value in metadata.items() if name not in REPLACED_KEYS
         }
         return [
-            self._chunk_document(inherited, source, parent, chunk, key)
-            for chunk in chunks
+            self._chunk_document(inherited, source, parent, chunk) for chunk in chunks
         ]
 
     def _chunk_document(
@@ -183,9 +181,8 @@ class StructureSplitter(TextSplitter):
         source: CoreDocument,
         parent: Origin,
         chunk: Chunk,
-        key: str,
     ) -> Document:
-        """One chunk as a LangChain document; `key` tells its parent apart."""
+        """One chunk as a LangChain document."""
         if self._strip_whitespace:
             chunk = trimmed(chunk)
         content = chunk.text
@@ -206,8 +203,9 @@ class StructureSplitter(TextSplitter):
             reduced = chunk.extras.get("reduced")
             if reduced:  # what is embedded is not the passage itself
                 content = chunk.index_text if self._add_context else reduced
-        name = stable_uuid(source.id, key, chunk.start, chunk.end)
-        return Document(page_content=content, metadata=metadata, id=name)
+        return Document(
+            page_content=content, metadata=metadata, id=stable_uuid(chunk.id)
+        )
 
     def _has_index_text(self) -> bool:
         """Whether what is embedded may be another text than the passage."""

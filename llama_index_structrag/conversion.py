@@ -36,7 +36,7 @@ from structrag.integrations.metadata import (
     place_notes,
     without_page_starts,
 )
-from structrag.integrations.places import trim_span, trimmed
+from structrag.integrations.places import trimmed
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 from structrag.records import Chunk, Document, Hit
 
@@ -190,22 +190,9 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
     return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden})
 
 
-def node_name(
-    doc_id: str, start: int | None, end: int | None, text: str, *more: str
-) -> str:
-    """The id of a node, equal for parsers and retrievers: a UUID of document, place and text.
-
-    Blank lines around the text do not count. `more` tells apart what is equal in all of these.
-    """
-    first, last = trim_span(text)
-    if start is not None and end is not None:
-        start, end = start + first, start + last
-    return stable_uuid(doc_id, f"{start}-{end}", text[first:last], *more)
-
-
 def chunk_node_name(chunk: Chunk) -> str:
-    """The id of the node that a chunk of an index becomes."""
-    return node_name(chunk.doc_id, chunk.start, chunk.end, chunk.text)
+    """The id of the node that a chunk of an index becomes, equal for parsers and retrievers."""
+    return stable_uuid(chunk.id)
 
 
 def hit_to_node(

@@ -30,7 +30,6 @@ from llama_index_structrag.conversion import (
     hide_structure,
     link_neighbours,
     make_node,
-    node_name,
     read_node,
 )
 from llama_index_structrag.settings import (
@@ -226,8 +225,8 @@ class StructureNodeParser(NodeParser):
     Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, even after
     another parser that kept its offsets. For HTML they refer to the visible text; `source_start`
     and `source_end` in the metadata refer to the markup. Text that another parser changed, or left
-    without offsets, has none. Ids depend on document id, span and text, like those of retrievers,
-    and after another parser also on the settings.
+    without offsets, has none. Ids depend on document id, heading path and text, like those of
+    retrievers, and after another parser also on the settings; an edit elsewhere leaves them.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -437,8 +436,9 @@ class StructureNodeParser(NodeParser):
                 **parent.source_notes(chunk, document),
             }
             span = original_span(chunk, document, base)
+            name = f"{source.node_id}{chunk.id.removeprefix(document.id)}"
             new_node = make_node(
-                "", chunk.text, span, notes if shows_metadata else {}, node, source
+                name, chunk.text, span, notes if shows_metadata else {}, node, source
             )
             new_node.excluded_embed_metadata_keys += excluded
             if shows_metadata:
@@ -502,9 +502,8 @@ def shown_groups(
 
 
 def _fresh_id(child: TextNode, more: Sequence[str], seen: dict[str, int]) -> str:
-    """A stable id. Equal pieces at equal places, which only another parser's overlap can make, are
-    numbered."""
-    start, end = child.start_char_idx, child.end_char_idx
-    name = node_name(child.ref_doc_id or "", start, end, child.text, *more)
+    """A stable id, of the chunk's. Equal ones, which only another parser or a document that comes
+    twice can make, are numbered."""
+    name = stable_uuid(child.id_, *more)
     seen[name] = seen.get(name, -1) + 1
     return stable_uuid(name, str(seen[name])) if seen[name] else name

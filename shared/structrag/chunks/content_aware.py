@@ -98,10 +98,11 @@ class ContentAwareSplitter(ReadOptions):
             divisions = code.divisions(divisions, fits)
         if self.min_tokens:
             divisions = self._join_small(outline, divisions, limit)
+        maker = self._maker(outline.document, limit)
         return [
             chunk
             for division in divisions
-            for chunk in self._chunks(outline, division, limit, code)
+            for chunk in self._chunks(outline, division, maker, code)
         ]
 
     def _limit(self, *, flat: bool) -> int | None:
@@ -174,9 +175,9 @@ class ContentAwareSplitter(ReadOptions):
         return ChunkMaker(document, self.counter, limit, self.context)
 
     def _chunks(
-        self, outline: Outline, division: Division, limit: int | None, code: Code
+        self, outline: Outline, division: Division, maker: ChunkMaker, code: Code
     ) -> Iterator[Chunk]:
-        maker = self._maker(outline.document, limit)
+        limit = maker.limit
         first = _leading(maker, outline, division)
         tokens = maker.count(first, division.start, division.end)
         if limit is not None and tokens > limit and code:
