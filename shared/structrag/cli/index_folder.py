@@ -19,7 +19,13 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter, SaveFailed, warn_user
 from structrag.index.index import Index
 from structrag.ingestion.ingesting import IngestReport, ingest, show_files
-from structrag.ingestion.summary import FileState, file_state, is_gone, write_json
+from structrag.ingestion.summary import (
+    FileState,
+    file_state,
+    is_gone,
+    tell_of_new_rules,
+    write_json,
+)
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Document, Hit
@@ -202,6 +208,7 @@ class IndexFolder:
         named = {os.path.abspath(path) for path in paths}
         states = self._look(paths, **how)
         file_states = self.memory.files
+        tell_of_new_rules(states, file_states)
         changed = [
             name
             for name, state in states.items()

@@ -15,8 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import check_owner, unit_vectors
+from structrag.reading.formats import READING_RULE
+from structrag.reading.markup.code import SUFFIXES as CODE_SUFFIXES
+from structrag.reading.markup.code import has_grammars
 from structrag.records import Chunk, Document
 from structrag.text.numbers import pluralise
+from structrag.text.sentences import SENTENCE_RULE
 
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
@@ -302,13 +306,22 @@ def parse_row(line: bytes) -> ChunkRow:
     )
 
 
-ALGORITHM_VERSION = "3"  # changes when the same input would be indexed differently
+# Changes when the same input would be read, cut or indexed differently.
+RULES = f"index 4, readers {READING_RULE}, sentences {SENTENCE_RULE}"
+
+
+def rules_of(format: str | None = None) -> str:
+    """The rules by which documents of a format are read and cut on this machine; None: of any.
+    Source code has sections only with the extra `code`."""
+    is_code = format is None or format in CODE_SUFFIXES
+    return f"{RULES}, code" if is_code and has_grammars() else RULES
 
 
 def fingerprint(document: Document, settings: str) -> str:
     """Digest everything that decides a document's entry.
 
-    This is its id, text, title, format, metadata and markup, and `settings`, including all models.
+    This is its id, text, title, format, metadata and markup, the rules by which it is read, and
+    `settings`, including all models.
     The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot
     hold.
     """
@@ -319,7 +332,7 @@ def fingerprint(document: Document, settings: str) -> str:
         document.layout.images,
     )
     parts = (
-        ALGORITHM_VERSION,
+        rules_of(document.format),
         settings,
         document.id,
         document.title,

@@ -21,7 +21,6 @@ from structrag.errors import (
 from structrag.index.add_batch import AddBatch, AddReport, IndexingOptions, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.document_index import DocumentIndex, check_embedder
-from structrag.index.entries import ALGORITHM_VERSION
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.lexical import LUCENE
@@ -68,7 +67,7 @@ class IndexOptions(IndexSettings, total=False):
     lexical: str | None
 
 
-__all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
+__all__ = ["AddReport", "Index"]
 
 
 class Index(DocumentIndex[AddReport, SearchedLevel]):

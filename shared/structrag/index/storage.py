@@ -46,7 +46,7 @@ from structrag.index.snapshot import Live, Settings, check_rule
 from structrag.model_calls.calling import within
 
 FORMAT = "structrag-index"
-VERSION = 4
+VERSION = 5
 MANIFEST = "manifest.json"
 SEGMENTS = "segments"
 TEMPORARY = "structrag-index-"

@@ -35,6 +35,7 @@ from structrag.ingestion.summary import (
     is_gone,
     read_summary,
     summary_path,
+    tell_of_new_rules,
     write_summary,
 )
 from structrag.ingestion.tasks import (
@@ -502,6 +503,7 @@ class _Ingestion:
         """The files that may have changed since, with their states."""
         for start in range(0, len(files), LOOKED_UP):
             states = self._states(files[start : start + LOOKED_UP])
+            tell_of_new_rules(states, self.summary.files)
             same = [
                 path
                 for path, state in states.items()

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from structrag.errors import warn_user
+from structrag.index.entries import rules_of
+from structrag.text.numbers import pluralise
+
 SUFFIX = ".ingested.json"
 
 
@@ -82,12 +86,14 @@ UNSURE = 0  # stands for the time of such a change
 
 
 class FileState(NamedTuple):
-    """Size and time of the last change, before the file is read, and how it is read."""
+    """Size and time of the last change, before the file is read, and how and by which rules it is
+    read."""
 
     size: int  # bytes
     modified: int  # nanoseconds, or UNSURE
     format: str = ""
     reader: str = ""
+    rules: str = ""
 
     @property
     def is_sure(self) -> bool:
@@ -108,7 +114,22 @@ def file_state(path: str, format: str = "", reader: str = "") -> FileState:
     status = os.stat(path)
     is_young = time.time_ns() - status.st_mtime_ns < YOUNG
     modified = UNSURE if is_young else status.st_mtime_ns
-    return FileState(status.st_size, modified, format, reader)
+    return FileState(status.st_size, modified, format, reader, rules_of())
+
+
+def tell_of_new_rules(
+    states: Mapping[str, FileState], before: Mapping[str, FileState]
+) -> None:
+    """Warn that files are read again because this release, or an extra, reads them otherwise."""
+    again = sum(
+        name in before and state.rules != before[name].rules
+        for name, state in states.items()
+    )
+    if again:
+        warn_user(
+            f"{pluralise(again, 'file')} read again: since the index was filled, the rules by "
+            "which files are read and cut have changed, or the extra `code` has come or gone."
+        )
 
 
 def is_gone(path: str) -> bool:

@@ -22,6 +22,9 @@ from structrag.reading.outline import title_of_headings
 from structrag.reading.paging import written_places, written_starts
 from structrag.records import Document
 
+# Changes when a file is read as another text, or with other headings or blocks.
+READING_RULE = 1
+
 BUILT_IN = ("markdown", "html", "text")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from structrag.errors import MissingExtra, check_choice, require, warn_user
@@ -125,6 +126,12 @@ class CodeReader:
             return _parsed(self.language, text)
         except MissingExtra as error:
             return _ParsedSource((), None, str(error))
+
+
+@cache
+def has_grammars() -> bool:
+    """Return True if the extra `code` is installed."""
+    return find_spec("tree_sitter") is not None
 
 
 def reader(language: str) -> CodeReader:
