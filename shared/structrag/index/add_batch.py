@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,14 @@ import numpy as np
 from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
-from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
+from structrag.index.entries import (
+    Entry,
+    LevelEntry,
+    LevelRows,
+    Vectors,
+    fingerprint,
+    made_alike,
+)
 from structrag.index.routes import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_flow
 from structrag.model_calls.calling import fallbacks_of
@@ -48,6 +56,9 @@ class AddReport:
     unchanged: int
     chunks: int  # of the added and replaced documents
     usage: dict[str, Any]  # what it cost, as `Usage.as_dict`
+    reused: int = (
+        0  # texts whose vectors were kept from what the store had of the documents
+    )
 
     def __str__(self) -> str:
         fallbacks = self.usage["fallbacks"]
@@ -60,9 +71,15 @@ class AddReport:
             f"{pluralise(self.added, 'document')} added, {self.replaced:,} replaced, "
             f"{self.unchanged:,} unchanged; {pluralise(self.chunks, 'chunk')}; "
             f"{pluralise(self.usage['calls'], 'language-model call')}, "
-            f"{pluralise(self.usage['embedded'], 'text')} embedded, "
+            f"{_embedded(self.usage['embedded'], self.reused)}, "
             f"{pluralise(self.usage['cache_hits'], 'cache hit')}{note}"
         )
+
+
+def _embedded(embedded: int, reused: int) -> str:
+    if not reused:
+        return f"{pluralise(embedded, 'text')} embedded"
+    return f"{embedded:,} of {pluralise(embedded + reused, 'text')} embedded"
 
 
 def checked_documents(
@@ -135,7 +152,10 @@ class AddBatch:
     ) -> None:
         self.store = store
         self.host = host
-        self.levels = levels
+        self.levels = {
+            name: replace(how, stored=partial(self._stored_level, name))
+            for name, how in levels.items()
+        }
         self.usage = usage
         self.documents: list[Document] = checked_documents(
             documents, store if known_only else None
@@ -149,6 +169,9 @@ class AddBatch:
         self.replaced: int = 0
         self.unchanged: int = 0
         self.chunks: int = 0
+        self.reused: int = 0  # texts whose vectors the store has
+        # Documents that the store has by the same settings: equal texts are not embedded again.
+        self.alike: set[str] = set()
         # View or chunks that fell back in this call -> the first reason.
         self.reasons: dict[str, str] = {}
         self.further: Counter[str] = Counter()  # chunks at the store's further levels
@@ -168,6 +191,8 @@ class AddBatch:
             if there.get(document.id) == of_document:
                 self.unchanged += 1
                 continue
+            if made_alike(there.get(document.id), of_document):
+                self.alike.add(document.id)
             group.append((document, of_document))
             size += self.size(document)
             if size >= GROUP:
@@ -177,6 +202,10 @@ class AddBatch:
         if group:
             yield group
         tell(len(self.documents))
+
+    def _stored_level(self, name: str, doc_id: str) -> StoredLevel:
+        rows = self.store.level_rows(doc_id, name) if doc_id in self.alike else None
+        return StoredLevel() if rows is None else StoredLevel.of(rows)
 
     def size(self, document: Document) -> int:
         """How much of a group a document is."""
@@ -191,6 +220,7 @@ class AddBatch:
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
         self.reasons = {**prepared.reasons, **self.reasons}
         self.unchanged += prepared.unchanged
+        self.reused += prepared.reused
         ids_there = self.store.known(entry.document.id for entry in prepared.entries)
         if self.host.dense_store is None:
             self.store.put_all(prepared.entries)
@@ -232,6 +262,7 @@ class AddBatch:
             self.unchanged,
             self.chunks,
             {**spent, "fallbacks": fell_back, "reasons": self.reasons},
+            self.reused,
         )
 
 
@@ -247,6 +278,33 @@ class Splitter(Protocol):
 _Split = tuple[tuple[Chunk, ...], Array | None]
 
 
+ViewsByChunk = Mapping[tuple[tuple[str, ...], str, str], Mapping[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLevel:
+    """What the store has of a document at one level, made by the same settings."""
+
+    # By the path, the context and the text of a chunk: its views.
+    views: ViewsByChunk = field(default_factory=dict)
+    # By text: the vectors of its windows.
+    vectors: Mapping[str | None, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, level: LevelRows) -> StoredLevel:
+        """The views and vectors of some rows, by what they are of."""
+        views = {
+            (row.chunk.path, row.chunk.context, row.chunk.text): row.texts
+            for row in level.rows
+        }
+        vectors = {
+            level.rows[owner].texts[view]: matrix[owners == owner]
+            for view, (matrix, owners) in level.vectors.items()
+            for owner in np.unique(owners).tolist()
+        }
+        return cls(views, vectors)
+
+
 class ReadDocument(NamedTuple):
     """The chunks and views of a document."""
 
@@ -254,6 +312,17 @@ class ReadDocument(NamedTuple):
     vectors: Array | None  # of the chunks, where the splitter gives them
     failures: list[Failed]  # the splitter's calls that failed
     views: ViewTexts
+    stored: StoredLevel
+
+    @property
+    def reused(self) -> int:
+        """How many texts have their vectors from the store."""
+        return sum(
+            len(self.stored.vectors.get(text, ()))
+            for view, texts in self.views.texts.items()
+            if view != "raw" or self.vectors is None
+            for text in texts
+        )
 
     @property
     def failed(self) -> int:
@@ -279,6 +348,7 @@ class IndexingOptions:
     window_tokens: int | None
     # document id -> answers; None: they are not kept
     kept: dict[str, dict[Request, Any]] | None = None
+    stored: Callable[[str], StoredLevel] = lambda doc_id: StoredLevel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +359,7 @@ class PreparedGroup:
     fallbacks: Counter[str]
     reasons: dict[str, str]
     unchanged: int = 0  # documents that came out as the store has them
+    reused: int = 0  # texts whose vectors the store had
 
 
 def prepare_flow(
@@ -329,7 +400,8 @@ def prepare_flow(
         _with_vectors(entries[i], at_levels)
         for i, *at_levels in zip(new, *vectors, strict=True)
     ]
-    return PreparedGroup(complete, fallbacks, reasons, len(group) - len(new))
+    reused = sum(at_level[i].reused for at_level in read for i in new)
+    return PreparedGroup(complete, fallbacks, reasons, len(group) - len(new), reused)
 
 
 def _entry(
@@ -368,23 +440,24 @@ def read_flow(
         flow = record_failures(_split_flow(document, how), of_document)
         splitting.append(_keeping(flow, document, how))
     split: list[_Split] = yield from gather(splitting)
+    stored = [how.stored(document.id) for document, _ in group]
     viewed: list[ViewTexts] = yield from gather(
         [
-            _keeping(view_flow(document, chunks, how.views), document, how)
-            for (document, _), (chunks, _) in zip(group, split, strict=True)
+            _keeping(view_flow(document, chunks, how.views, of.views), document, how)
+            for (document, _), (chunks, _), of in zip(group, split, stored, strict=True)
         ]
     )
     return [
-        ReadDocument(chunks, vectors, failures[i], viewed[i])
+        ReadDocument(chunks, vectors, failures[i], viewed[i], stored[i])
         for i, (chunks, vectors) in enumerate(split)
     ]
 
 
 def windows_of(
-    views: Mapping[str, Sequence[str | None]], how: IndexingOptions, *, raw: bool
+    read: ReadDocument, how: IndexingOptions
 ) -> dict[str, list[tuple[int, str]]]:
-    """Return the texts to embed of a document: view -> (position of the chunk, text). The view
-    "raw" is there only if `raw` is set."""
+    """Return the texts to embed of a document: view -> (position of the chunk, text). Texts whose
+    vectors are there, from the splitter or in the store, are left out."""
 
     def windows(text: str) -> Sequence[str]:
         return split_windows(
@@ -392,12 +465,15 @@ def windows_of(
         )
 
     embedded: dict[str, list[tuple[int, str]]] = {}
-    for view, texts in views.items():
-        if view == "raw" and not raw:
+    for view, texts in read.views.texts.items():
+        if view == "raw" and read.vectors is not None:
             continue
-        embedded[view] = []
-        for i, text in enumerate(texts):
-            embedded[view] += [(i, window) for window in windows(text)] if text else []
+        embedded[view] = [
+            (i, window)
+            for i, text in enumerate(texts)
+            if text and text not in read.stored.vectors
+            for window in windows(text)
+        ]
     return embedded
 
 
@@ -449,9 +525,7 @@ def _vectors_flow(
     splitter returned are taken as they are."""
     if how.embedder is None or not read:
         return [{} for _ in read]
-    windows = [
-        windows_of(one.views.texts, how, raw=one.vectors is None) for one in read
-    ]
+    windows = [windows_of(one, how) for one in read]
     texts = [text for by_view in windows for text in texts_of(by_view)]
     matrix = yield from ask(Embed(tuple(texts), of="chunks"))
     embedded = []
@@ -462,8 +536,8 @@ def _vectors_flow(
             owners = np.arange(len(one.vectors), dtype=np.int32)
             vectors["raw"] = Vectors(one.vectors, owners)
         for view, of_view in by_view.items():
-            owners = np.array([i for i, _ in of_view], dtype=np.int32)
-            vectors[view] = Vectors(matrix[first : first + len(of_view)], owners)
+            new = matrix[first : first + len(of_view)]
+            vectors[view] = _with_stored(one, view, [i for i, _ in of_view], new)
             first += len(of_view)
         embedded.append(vectors)
     return embedded
@@ -512,3 +586,23 @@ def _paragraphs(text: str) -> Sequence[Block]:
 def _count_generously(text: str) -> int:
     """More tokens than most encoders count: one per three characters."""
     return (len(text) + 2) // 3
+
+
+def _with_stored(
+    read: ReadDocument, view: str, owners: Sequence[int], matrix: Array
+) -> Vectors:
+    """The vectors of a view: new ones with their chunks, and those that the store has."""
+    stored = [
+        (i, vectors)
+        for i, text in enumerate(read.views.texts[view])
+        if text and (vectors := read.stored.vectors.get(text)) is not None
+    ]
+    if not stored:
+        return Vectors(matrix, np.array(owners, dtype=np.int32))
+    positions = np.concatenate(
+        [owners, *(np.full(len(vectors), i) for i, vectors in stored)]
+    ).astype(np.int32)
+    order = np.argsort(positions, kind="stable")
+    of_stored = [vectors.astype(np.float32) for _, vectors in stored]
+    new = [matrix] if len(owners) else []
+    return Vectors(np.concatenate([*new, *of_stored])[order], positions[order])

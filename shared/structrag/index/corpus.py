@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.index.entries import Entry, StoredRow
+from structrag.index.entries import Entry, LevelRows, StoredRow
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
@@ -130,6 +130,10 @@ class CorpusStore(Protocol):
 
     def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
         """Return the ids of entries that are stored as they are. Vectors are not compared."""
+
+    def level_rows(self, doc_id: str, level: str) -> LevelRows | None:
+        """Return the rows and vectors of a document; None if it does not exist, or if its vectors
+        cannot be read back."""
 
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with its id in place."""

@@ -159,6 +159,12 @@ class VectorTable:
         """The start of each group's vectors, and the end of the last group."""
         return self._groups[1]
 
+    def of_rows(self, rows: range) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """The vectors of some rows, and which of these each belongs to."""
+        owner = self.owner.all()
+        first, last = np.searchsorted(owner, (rows.start, rows.stop)).tolist()
+        return self.matrix.part(first, last), owner[first:last] - rows.start
+
     @cached_property
     def _all_groups(self) -> NDArray[np.int64]:
         return np.arange(len(self.rows))

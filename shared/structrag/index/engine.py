@@ -39,6 +39,7 @@ from structrag.index.engine_rows import (
 from structrag.index.entries import (
     DocumentRow,
     Entry,
+    LevelRows,
     dump_json,
     parse_json,
     parse_row,
@@ -465,6 +466,9 @@ class EngineStore(CorpusStore, ABC):
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         return self.reader().chunks(doc_id)
+
+    def level_rows(self, doc_id: str, level: str) -> LevelRows | None:
+        return None  # vectors stay in the engine
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
         return set(self.reader().heads(list(doc_ids)))

@@ -333,7 +333,6 @@ def fingerprint(document: Document, settings: str) -> str:
     )
     parts = (
         rules_of(document.format),
-        settings,
         document.id,
         document.title,
         document.format,
@@ -341,4 +340,16 @@ def fingerprint(document: Document, settings: str) -> str:
         layout,
         document.text,
     )
-    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{_digest(repr(parts))[:_OF_DOCUMENT]}{_digest(settings)[_OF_DOCUMENT:]}"
+
+
+_OF_DOCUMENT = 48  # digits of a fingerprint; the others are of the settings
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def made_alike(before: str | None, now: str) -> bool:
+    """Return True if two fingerprints are of the same settings, models included."""
+    return before is not None and before[_OF_DOCUMENT:] == now[_OF_DOCUMENT:]

@@ -93,8 +93,7 @@ def _read(
     read: list[ReadDocument] = dry.run(read_flow(group, how), embedded=with_own_vectors)
     if how.embedder is not None:
         for of_document in read:
-            raw = of_document.vectors is None
-            windows = windows_of(of_document.views.texts, how, raw=raw)
+            windows = windows_of(of_document, how)
             dry.count_texts(INDEX, texts_of(windows), how.embedder)
     return read
 

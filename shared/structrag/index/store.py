@@ -36,6 +36,7 @@ from structrag.index.entries import (
     ChunkRow,
     DocumentRow,
     Entry,
+    LevelRows,
     plain_json,
     prepare,
 )
@@ -175,6 +176,25 @@ class Store:
             return []
         table = self._segments[place[0]].levels[level]
         return [table.row(row) for row in table.rows_of(place[1])]
+
+    def level_rows(self, doc_id: str, level: str) -> LevelRows | None:
+        """Return the rows and vectors of a document; None if it does not exist."""
+        with self._lock:
+            pending = self._pending.get(doc_id)
+            if pending is not None:
+                return pending.entry.levels[level]
+            place = self._find(doc_id)
+            if place is None:
+                return None
+            table = self._segments[place[0]].levels[level]
+            rows = table.rows_of(place[1])
+            return LevelRows(
+                [table.row(row) for row in rows],
+                {
+                    view: vectors.of_rows(rows)
+                    for view, vectors in table.vectors.items()
+                },
+            )
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
         """Return the ids that are stored."""

@@ -4,8 +4,9 @@ or without one."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, check_template
@@ -185,14 +186,16 @@ def view_flow(
     document: Document,
     chunks: Sequence[Chunk],
     settings: ViewSettings,
+    stored: Mapping[Any, Mapping[str, str | None]] = MappingProxyType({}),
     *,
     counter: TokenCounter = count_tokens,
 ) -> Flow[ViewTexts]:
     """Make the views of a document's chunks.
 
-    All sections of the document are asked for at once. A call that fails, or an answer that cannot
-    be used, falls back to the extractive default for that chunk and view, and is counted with its
-    reason.
+    A language model is not asked for chunks whose views are `stored`, by their path, context and
+    text. All other sections of the document are asked for at once. A call that fails, or an answer
+    that cannot be used, falls back to the extractive default for that chunk and view, and is
+    counted with its reason.
     """
     whole = settings.heading and not settings.with_context
     bodies = [chunk.text if whole else chunk.body for chunk in chunks]
@@ -202,7 +205,13 @@ def view_flow(
     ]
     titles = [SEPARATOR.join(path) or document.title for path in paths]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
-    plan = _plan(settings, bodies, long)
+    kept = [
+        stored.get((chunk.path, chunk.context, chunk.text))
+        if settings.use_llm
+        else None
+        for chunk in chunks
+    ]
+    plan = [step for step in _plan(settings, bodies, long) if kept[step[0]] is None]
     answers = yield from _answered(plan, titles, bodies, settings, counter)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
@@ -211,7 +220,13 @@ def view_flow(
         ),
         "keywords": lambda: _keywords(chunks, bodies, answers.keywords, settings),
     }
-    texts = {name: make[name]() for name in settings.names}
+    texts = {
+        name: tuple(
+            text if of is None else of[name]
+            for text, of in zip(make[name](), kept, strict=True)
+        )
+        for name in settings.names
+    }
     return ViewTexts(texts, answers.fallbacks, answers.reasons, answers.failed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise
 from typing import Any
@@ -374,12 +375,15 @@ class EvidenceAdding(AddBatch):
         """The pieces that the store has of documents, by text: no model is asked for them again."""
         ids = [one.outline.document.id for one in group]
         asks = self._embeds or self.token_encoder is not None
-        there = self.store.known(ids) if asks else set()
-        reader: Any = self.store.reader() if there else None
+        reader: Any = self.store.reader() if asks and self.alike else None
         stored = []
         for doc_id in ids:
-            rows = reader.rows_of(doc_id) if doc_id in there else ()
-            pieces = reader.stored_rows(rows, BLOBS).values() if rows else ()
+            pieces: Iterable[StoredRow] = ()
+            if reader is not None and doc_id in self.alike:
+                # Workers of an ingestion know of documents that another process stores.
+                with suppress(UnknownDocument):
+                    rows = reader.rows_of(doc_id)
+                    pieces = reader.stored_rows(rows, BLOBS).values()
             stored.append({of.row.chunk.text: _StoredPiece.of(of) for of in pieces})
         return stored
 
@@ -398,6 +402,7 @@ class EvidenceAdding(AddBatch):
             if piece is None
         )
         answer = yield from ask(EmbedTokens(texts, encoder))
+        self.reused += sum(map(len, kept)) - len(texts)
         words = [
             is_word(text, of.spans) for text, of in zip(texts, answer, strict=True)
         ]
@@ -451,6 +456,7 @@ class EvidenceAdding(AddBatch):
         }
         new = [unit for unit in dict.fromkeys(units) if unit not in vectors]
         answer = yield from ask(Embed(tuple(new), of="sentences"))
+        self.reused += len({*units} & vectors.keys())
         vectors |= zip(new, answer, strict=True)
         if not units:
             return list(by_document)
