@@ -98,15 +98,26 @@ def test_a_changed_document_is_made_again_alone(embedder: HashEmbedder) -> None:
     embedder.texts.clear(), llm.prompts.clear()
     report = index.add([document(1), document(2, "Now with a turbine."), document(3)])
     assert (report.added, report.replaced, report.unchanged) == (0, 1, 2)
-    assert len(llm.prompts) == 4 and all(
-        "2" in prompt or "Gearbox" in prompt for prompt in llm.prompts
+    assert len(llm.prompts) == 1 and "turbine" in llm.prompts[0]
+    assert embedder.texts and all(
+        "turbine" in text or "Pump 2" in text for text in embedder.texts
     )
-    assert not any(
-        "document 1" in text or "document 3" in text for text in embedder.texts
-    )
+    embedded = len(embedder.texts)
+    assert f"{embedded} of {embedded + report.reused} texts embedded" in str(report)
     fresh = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
     fresh.add([document(1), document(2, "Now with a turbine."), document(3)])
     assert state(index) == state(fresh)
+
+
+def test_other_models_reuse_nothing(tmp_path: Path) -> None:
+    changed = document(2, "Now with a turbine.")
+    index = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
+    index.add([document(2)])
+    index.save(tmp_path / "index")
+    other = ScriptedModel(KEYWORDS, name="other")
+    opened = Index.load(tmp_path / "index", embedder=HashEmbedder(), llm=other)
+    assert opened.add([changed]).reused == 0
+    assert len(other.prompts) == 4
 
 
 def test_with_a_cache_a_changed_section_costs_its_own_calls_only(

@@ -55,12 +55,17 @@ def forbid_fitting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LsaEmbedder, "fit", fit)
 
 
-@pytest.mark.parametrize("kind", [Index, D3Index])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(Index, {}), (Index, {"dtype": "float16"}), (D3Index, {})],
+)
 def test_a_loaded_index_has_the_fit_it_was_saved_with(
-    kind: Any, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: Any,
+    options: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    index = kind(dtype=dtype)
+    index = kind(**options)
     text = (
         "# D{0}\n\n## Pump\n\nPump {0} valve w{0}.\n\n## Tap\n\nTap {0} has no valve.\n"
     )

@@ -565,3 +565,61 @@ def test_with_both_limits_both_hold_and_less_is_within_more(
     question = " ".join(f"Paragraph {number}" for number in numbers)
     few, more = places_of(question, k, budget), places_of(question, k, budget + 100)
     assert few <= more
+
+
+def manual_of(n: int, inserted: str = "") -> Document:
+    sections = [
+        f"## Part {i}\n\n"
+        + " ".join(f"Part {i} has item {j} at place {i * j}." for j in range(12))
+        for i in range(n)
+    ]
+    text = "# Manual\n\n" + "\n\n".join(sections)
+    place = text.index(f"Part {n // 2} has item 5")
+    return read_text(text[:place] + inserted + text[place:], id="manual")
+
+
+@pytest.mark.parametrize("inserted", ["It is new. ", "\n\n## New\n\nIt is new.\n\n"])
+def test_after_an_insertion_three_pieces_are_encoded(inserted: str) -> None:
+    encoder = HashTokens()
+    retriever = EvidenceRetriever.from_documents([manual_of(40)], encoder)
+    report = retriever.add([manual_of(40, inserted)])
+    new = report.usage["embedded"]
+    assert 1 <= new <= 3 and new + report.reused > 30
+    assert f"{new} of {new + report.reused} texts embedded" in str(report)
+    kept = search_all(retriever)
+    retriever.delete("manual")
+    retriever.add([manual_of(40, inserted)])
+    assert search_all(retriever) == kept
+
+
+def search_all(retriever: EvidenceRetriever) -> list[Any]:
+    queries = ("Which part is new?", "item 7 of part 3", "place 40")
+    hits = [hit for query in queries for hit in retriever.search(query)]
+    return [(hit.chunk, pytest.approx(hit.score, abs=1e-5)) for hit in hits]
+
+
+@pytest.mark.parametrize("model", [HashEmbedder(), HashTokens()])
+def test_another_encoder_reuses_nothing(model: Any, tmp_path: Path) -> None:
+    retriever = EvidenceRetriever.from_documents([manual_of(4)], model)
+    retriever.save(tmp_path / "index")
+    opened = EvidenceRetriever.load(tmp_path / "index", model)
+    assert opened.add([manual_of(4, "It is new. ")]).reused > 0
+    opened.delete("manual")
+    assert opened.add([manual_of(4)]).reused == 0
+
+
+@pytest.mark.parametrize("model", [HashEmbedder(), HashTokens()])
+@given(
+    at=st.integers(0, 300), text=st.sampled_from(["New. ", "\n\n# New\n\n", "🙂" * 400])
+)
+def test_any_edit_gives_the_hits_of_a_fresh_index(
+    model: Any, at: int, text: str
+) -> None:
+    retriever = EvidenceRetriever.from_documents([PUMPS, manual_of(3)], model)
+    edited = PUMPS.text[:at] + text + PUMPS.text[at:]
+    changed = read_text(edited, id="pumps", format="markdown")
+    retriever.add([changed])
+    kept = search_all(retriever)
+    retriever.delete("pumps")
+    retriever.add([changed])
+    assert search_all(retriever) == kept
