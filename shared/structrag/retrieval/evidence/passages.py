@@ -7,18 +7,22 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit, chunk_id
-from structrag.retrieval.evidence.atoms import leads
+from structrag.retrieval.evidence.atoms import FIRST, leads
 from structrag.retrieval.evidence.passage_packing import Passage
 from structrag.retrieval.evidence.pieces import StoredDocument
 from structrag.retrieval.evidence.pool import Pool
-from structrag.retrieval.evidence.required_context import RequiredContext
+from structrag.retrieval.evidence.required_context import (
+    LONGEST,
+    RequiredContext,
+    named_columns,
+)
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.packing import reader_text
 from structrag.text.heading_path import heading_context
@@ -26,6 +30,7 @@ from structrag.text.heading_path import heading_context
 REFERENCES = 0.5  # what the score of an entry of a list of references is worth
 PATH_TOKENS = 64  # of a heading path that is shown
 CONTEXTS = ("none", "lead", "all")  # what is shown in front of a passage
+LEFT_OUT = "[…]"  # in front of a passage that begins inside a paragraph, list or table
 
 
 class PassageReader:
@@ -57,7 +62,17 @@ class PassageReader:
             if len(next_path) <= len(path):
                 return True
         words = self._text(unit), self._text(unit + 1)
-        return not self._is_heading(unit) and not leads(*words)
+        return not (self._is_heading(unit) or leads(*words) or self._introduces(unit))
+
+    def _introduces(self, unit: int) -> bool:
+        """Return True if an atom ends a short block right before a table or a list."""
+        atoms = self.pool.atoms
+        if atoms.block_tokens[unit] >= FIRST or self._is_inside(unit + 1):
+            return False
+        firsts, stops, *_ = self._document(unit).required.T
+        end, next_end = atoms.ends[unit : unit + 2]
+        follows = (end <= firsts) & (firsts < next_end) & (next_end <= stops)
+        return bool(follows.any())
 
     def by_worth(self, ranking: Ranking) -> Iterator[int]:
         """Units by the score of their hits."""
@@ -101,9 +116,24 @@ class PassageReader:
         return self._chunk(first, *self.pool.atoms.span(first, stop))
 
     def hit(self, passage: Passage, ranking: Ranking, rank: int) -> Hit:
-        """A passage as a hit."""
-        chunk = self.chunk(passage.first, passage.stop)
-        return self._hit(chunk, passage.best, ranking, rank)
+        """A passage as a hit. Its path and section are those of its best atom; a passage of several
+        sections names them all."""
+        first, stop, best = passage.first, passage.stop, passage.best
+        chunk = self._chunk(first, *self.pool.atoms.span(first, stop))
+        path = self._section(best)[1]
+        chunk = replace(
+            chunk,
+            id=chunk_id(chunk.doc_id, path, chunk.text),
+            path=path,
+            section_id=f"{chunk.doc_id}#{self.pool.atoms.sections[best]}",
+            extras={**chunk.extras, **self._paths(first, stop)},
+        )
+        return self._hit(chunk, best, ranking, rank)
+
+    def _paths(self, first: int, stop: int) -> dict[str, Any]:
+        """The heading paths of a run of atoms, in reading order, if these are several."""
+        paths = dict.fromkeys(self._section(unit)[1] for unit in range(first, stop))
+        return {"paths": [[*path] for path in paths]} if len(paths) > 1 else {}
 
     def cut(self, unit: int, ranking: Ranking, budget: int) -> list[Hit]:
         """The beginning of an atom that is above the budget, or nothing. It is cut at a word. An
@@ -140,6 +170,11 @@ class PassageReader:
         start = int(self.pool.atoms.starts[unit])
         return REFERENCES if is_reference(self._document(unit).text, start) else 1.0
 
+    def _is_inside(self, unit: int) -> bool:
+        """Return True if an atom continues the block of the atom before."""
+        blocks = self.pool.blocks
+        return self._follows(unit) and bool(blocks[unit - 1] == blocks[unit])
+
     def _is_heading(self, unit: int) -> bool:
         body_start, path = self._section(unit)
         return bool(path) and int(self.pool.atoms.ends[unit]) <= body_start
@@ -152,7 +187,7 @@ class PassageReader:
         return list(pairwise(dict.fromkeys([0, *stops, len(self.pool)])))
 
     def _block(self, first: int, stop: int) -> Chunk:
-        return self._chunk(stop - 1, *self.pool.atoms.span(first, stop))
+        return self._chunk(stop - 1, *self.pool.atoms.span(first, stop), first=first)
 
     def _hit(self, chunk: Chunk, unit: int, ranking: Ranking, rank: int) -> Hit:
         worth = self._worth(unit)
@@ -161,8 +196,12 @@ class PassageReader:
         }
         return Hit(chunk, sum(parts.values()), rank, parts=parts)
 
-    def _chunk(self, unit: int, start: int, end: int) -> Chunk:
-        """A slice of an atom's document, in that atom's section."""
+    def _chunk(
+        self, unit: int, start: int, end: int, first: int | None = None
+    ) -> Chunk:
+        """A slice of an atom's document, in that atom's section. `first` is the atom that it begins
+        with; None: that one."""
+        is_inside = self._is_inside(unit if first is None else first)
         document, (body_start, path) = self._document(unit), self._section(unit)
         text = document.text[start:end]
         body = text.lstrip()
@@ -180,7 +219,7 @@ class PassageReader:
             start=start,
             end=end,
             text=text,
-            context=self._context(document, shown, start, end),
+            context=self._context(document, shown, start, end, is_inside),
             n_tokens=self.read_options.counter(text),
             path=path,
             extras=_in_source(document, end - len(text.lstrip()), end),
@@ -188,9 +227,15 @@ class PassageReader:
         )
 
     def _context(
-        self, document: StoredDocument, path: tuple[str, ...], start: int, end: int
+        self,
+        document: StoredDocument,
+        path: tuple[str, ...],
+        start: int,
+        end: int,
+        is_inside: bool,
     ) -> str:
-        """Return the text shown before a slice: heading path, caption, header or lead-in."""
+        """Return the text shown before a slice: heading path, caption, header or lead-in, and a
+        mark where it begins inside a block."""
         parts = []
         if self.context == "all":
             counter = self.read_options.counter
@@ -200,9 +245,15 @@ class PassageReader:
         if self.context != "none":
             firsts, stops, *_ = document.required.T
             inside = (firsts <= start) & (start < stops)
-            for lead in document.required[inside].tolist():
-                span = RequiredContext(*lead).shown(start, end)
-                parts.append(document.text[slice(*span)].strip() if span else "")
+            for lead in starmap(RequiredContext, document.required[inside].tolist()):
+                span = lead.shown(start, end)
+                text = document.text[slice(*span)].strip() if span else ""
+                if len(text) > LONGEST:
+                    text = named_columns(text, document.text[start:end])
+                parts.append(text)
+                # The header rows of a table say that rows are left out.
+                is_inside = not lead.is_inside and (is_inside or lead.first < start)
+            parts.append(LEFT_OUT if is_inside else "")
         return "\n".join(filter(None, parts))
 
 

@@ -14,7 +14,8 @@ from structrag.records import Block
 from structrag.retrieval.evidence.atoms import inner_cuts
 from structrag.text.sentences import sentence_spans
 
-LONGEST = 400  # characters: a longer header or sentence is not repeated
+LONGEST = 400  # characters: a longer sentence or caption is not repeated
+WIDEST = 4_000  # characters of header rows; those above LONGEST name the filled columns alone
 # "Table 3", "Tab. 3", "Tabelle IV", "Tabla B.2" and their like
 _NUMBERED = re.compile(
     r"\W*(?:tab[a-z]{0,5}\.?|таблица|表)\s*(?:[a-z]?\.?\d|[ivx]+\b)", re.IGNORECASE
@@ -36,6 +37,11 @@ class RequiredContext(NamedTuple):
     start: int  # the text
     end: int
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is a part of the block: the header rows of a table."""
+        return self.end > self.first
+
     def shown(self, start: int, end: int) -> tuple[int, int] | None:
         """The text outside of the passage `[start, end)`, if that needs it."""
         if not self.first <= start < self.stop:
@@ -53,7 +59,7 @@ def find_required_context(
     For a table, its caption and header rows. A caption is the paragraph before or behind the table
     that begins like "Table 3", else one before it that is no sentence. For a list, the last
     sentence of the paragraph before it; inside an item also the item's first line, if that ends
-    with a colon. Nothing above 400 characters.
+    with a colon. Nothing above 400 characters but header rows, which may have 4,000.
     """
     required: list[RequiredContext] = []
     for section in outline.sections:
@@ -65,7 +71,37 @@ def find_required_context(
                 required += _of_table(outline.document.text, block, before, after)
             elif block.kind == "list":
                 required += _of_list(outline.document.text, block, before, read_options)
-    return [lead for lead in required if 0 < lead.end - lead.start <= LONGEST]
+    return [
+        lead
+        for lead in required
+        if 0 < lead.end - lead.start <= (WIDEST if lead.is_inside else LONGEST)
+    ]
+
+
+def named_columns(header: str, rows: str) -> str:
+    """Header rows without the names of columns that no row fills; these stay as empty cells.
+
+    Example:
+        >>> named_columns("| A | B | C |\\n|---|---|---|", "| 1 | | 3 |\\n| 4 | | |")
+        '| A || C |\\n|---|---|---|'
+    """
+    filled = {
+        i
+        for row in rows.splitlines()
+        for i, cell in enumerate(row.split("|"))
+        if cell.strip()
+    }
+    lines = []
+    for line in header.splitlines():
+        cells = line.split("|")
+        is_rule = not line.strip("|-: \t")
+        lines.append(
+            "|".join(
+                cell if i in filled or is_rule else cell[:0]
+                for i, cell in enumerate(cells)
+            )
+        )
+    return "\n".join(lines)
 
 
 def _of_table(

@@ -75,7 +75,7 @@ ORDERS = "rank", "document"  # of hits
 LONGEST_END = 2000  # characters of a question that are read at either end
 ASKED = 2 * FOUND  # pieces by each route, of which the best count
 DIGITS = 4  # to which the scores of all stores agree
-VERSION = 7  # of the arrays: raised when the same document gives others
+VERSION = 8  # of the arrays: raised when the same document gives others
 
 
 _OPEN: WeakValueDictionary[str, EvidenceRetriever] = WeakValueDictionary()

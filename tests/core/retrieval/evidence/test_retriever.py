@@ -25,6 +25,7 @@ from structrag.errors import (
 from structrag.models import LsaEmbedder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document, Hit
+from structrag.retrieval.evidence.required_context import named_columns
 from structrag.text.tokens import count_tokens
 
 PUMPS = read_text(
@@ -623,3 +624,96 @@ def test_any_edit_gives_the_hits_of_a_fresh_index(
     retriever.delete("pumps")
     retriever.add([changed])
     assert search_all(retriever) == kept
+
+
+def test_a_passage_over_sections_is_cited_under_that_of_its_best_sentence() -> None:
+    text = "# Law\n\n## Ohio\n\nNotice is ten days.\n\n## Utah\n\nNotice takes thirty days.\n"
+    retriever = EvidenceRetriever.from_documents(
+        [read_text(text, id="law")], HashTokens()
+    )
+    (hit,) = retriever.search("Utah: notice takes thirty days?", max_tokens=40)
+    assert "Ohio" in hit.chunk.text and hit.chunk.path == ("Law", "Utah")
+    assert hit.chunk.section_id == "law#3"
+    assert hit.chunk.extras["paths"] == [["Law"], ["Law", "Ohio"], ["Law", "Utah"]]
+
+
+def conditions(n: int) -> str:
+    items = "\n".join(
+        f"- Condition {i} of the standard asks for a test of the part and a report about it."
+        for i in range(n)
+    )
+    return (
+        f"# Standard\n\nThese conditions hold:\n\n{items}\n\nNothing else is asked.\n"
+    )
+
+
+def test_a_short_hole_in_a_list_is_filled_and_what_is_left_out_is_marked() -> None:
+    document = read_text(conditions(60), id="d")
+    retriever = EvidenceRetriever.from_documents([document], HashTokens())
+    hits = retriever.search(
+        "Condition 20 and condition 22 of the standard", max_tokens=400
+    )
+    numbers = [
+        [
+            int(word)
+            for word in hit.chunk.text.replace(".", " ").split()
+            if word.isdigit()
+        ]
+        for hit in hits
+    ]
+    assert any({20, 21, 22} <= set(of) for of in numbers)
+    for hit, of in zip(hits, numbers, strict=True):
+        assert of == list(range(of[0], of[-1] + 1)) if of else True
+        begins_inside = bool(of) and of[0] > 0 and hit.chunk.text.startswith("- ")
+        assert hit.chunk.context.endswith("[…]") == begins_inside
+
+
+OPTIONS = "".join(
+    f"# Option {i} of the server. It sets how many workers of kind {i} are started,\n"
+    f"# and should be at most the number of processors.\n#   default: {i}\n"
+    f"option_{i}:\n    value: {i}\n    unit: workers\n    comment: see the manual, part {i}\n"
+    for i in range(40)
+)
+
+
+def test_an_option_comes_with_its_name_and_a_turn_with_its_speaker() -> None:
+    code = read_text(f"# Server\n\n```yaml\n{OPTIONS}```\n", id="code")
+    talk = "".join(
+        f"{'Ann Lee' if i % 2 else 'Bob'}: We spoke of item {i}.\nIt costs {i} euros. "
+        f"That is much\nfor what item {i} does\n"
+        for i in range(90)
+    )
+    minutes = read_text(f"# Minutes\n\n{talk}", id="talk")
+    retriever = EvidenceRetriever.from_documents([code, minutes], HashTokens())
+    for i in (7, 23):
+        (hit, *_) = retriever.search(f"unit workers of option_{i}", max_tokens=150)
+        assert f"option_{i}:" in hit.chunk.text
+    (hit, *_) = retriever.search("What does item 33 cost in euros?", max_tokens=60)
+    assert hit.chunk.text.startswith("Ann Lee: We spoke of item 33.")
+
+
+def test_no_introduction_stands_alone_and_wide_headers_name_filled_columns() -> None:
+    names = [f"Figure of the region {i}" for i in range(56)]
+    cells = [f"{i * 7}" if i % 5 == 0 else "" for i in range(56)]
+    table = (
+        f"| {' | '.join(names)} |\n|{'---|' * 56}\n| {' | '.join(cells)} |\n"
+        + f"| {' | '.join('' for _ in cells)} x |\n" * 3
+    )
+    text = f"# Report\n\nThis table is a summary of the figures.\n\n{table}\n# End\n\nNo more.\n"
+    retriever = EvidenceRetriever.from_documents(
+        [read_text(text, id="d")], HashTokens()
+    )
+    for hit in retriever.search("summary of the figures", max_tokens=900):
+        assert not hit.chunk.text.endswith("summary of the figures.")
+    header = named_columns(*table.split("\n")[0:3:2])
+    assert (
+        header.count("|") == 57 and "region 5 |" in header and "region 6 " not in header
+    )
+
+
+def test_an_emoji_a_token_ends_nothing() -> None:
+    text = "🙂" * 900 + " It is blue. " + "🦀" * 300
+    retriever = EvidenceRetriever.from_documents(
+        [read_text(text, id="d")], HashTokens()
+    )
+    assert any("It is blue." in hit.chunk.text for hit in retriever.search("blue"))
