@@ -15,10 +15,11 @@ from langchain_structrag.conversion import document_with
 from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
+from structrag.integrations.arguments import in_host_words
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.places import slice_metadata
-from structrag.integrations.retrievers import check_limits, in_host_words
+from structrag.integrations.retrievers import check_limits
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice

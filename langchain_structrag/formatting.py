@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.document_loaders import BaseBlobParser, Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
+from typing_extensions import Unpack
 
 from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
-from langchain_structrag.options import FormatterArguments, further_settings
 from langchain_structrag.reading import DocumentQueue
+from langchain_structrag.splitting import further_settings
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.integrations.documents import is_pdf
 from structrag.integrations.formatted import format_notes, formatter_of
 from structrag.integrations.metadata import PAGES_KEY, without_page_starts
+from structrag.model_calls.settings import CallOptions
 from structrag.model_calls.usage import Usage
 from structrag.reading.formats import check_format
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+
+class FormatterArguments(CallOptions, total=False):
+    """Settings of `HiQAFormatter` for its language model."""
+
+    window_words: int
+    padding_words: int
+    prompt: str
 
 
 class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):

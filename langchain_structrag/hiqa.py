@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
+from typing_extensions import Unpack
 
 from langchain_structrag.models import (
     answer_text,
@@ -18,21 +19,30 @@ from langchain_structrag.models import (
     inner_config,
     model_name,
 )
-from langchain_structrag.options import (
-    HiQAArguments,
-    HiQAPaperArguments,
+from langchain_structrag.splitting import (
+    LengthFunction,
+    SplitterArguments,
+    StructureSplitter,
     further_settings,
 )
-from langchain_structrag.splitting import LengthFunction, StructureSplitter
-from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
 from structrag.integrations.images import PROMPT, open_image
 from structrag.integrations.metadata import HIQA_KEYS
 from structrag.integrations.splitters import UNLIMITED, take_settings
 from structrag.model_calls.answer_parsing.stripping import without_thoughts
 from structrag.text.tokens import count_tokens
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+
+class HiQAArguments(HiQASplitterSettings, SplitterArguments, total=False):
+    """Arguments of `HiQATransformer` but for its sizes."""
+
+
+class HiQAPaperArguments(HiQAArguments, total=False):
+    """Arguments of `HiQATransformer.paper` and `code`."""
+
+    chunk_size: int
+    length_function: Callable[[str], int]
+    add_context: bool
 
 
 class HiQATransformer(StructureSplitter):

@@ -6,33 +6,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.documents import BaseDocumentTransformer, Document
+from typing_extensions import Unpack
 
 from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import models_of
-from langchain_structrag.options import (
+from langchain_structrag.reading import (
     EmbeddingNames,
-    IDMSArguments,
-    IDMSPaperArguments,
-    further_settings,
+    PaperSizes,
+    ReadingArguments,
+    ReadingTextSplitter,
     taken_embedding,
 )
-from langchain_structrag.reading import ReadingTextSplitter
-from langchain_structrag.splitting import LengthFunction
+from langchain_structrag.splitting import LengthFunction, further_settings
 from structrag.chunks.enriching.enricher import (
     EnrichingSplitter,
     IDMSEnricher,
     with_enrichment,
 )
 from structrag.chunks.idms.sentence_margins import MarginFunction
-from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
 from structrag.chunks.model_splitter import ReadingSplitter
 from structrag.integrations.enriching import (
     HostChunk,
     checked_enricher,
     enriched_flow,
+    idms_margin,
+    idms_target,
+    shows_path,
 )
 from structrag.integrations.metadata import (
     ENRICHMENT_KEYS,
@@ -41,21 +44,23 @@ from structrag.integrations.metadata import (
     chunk_notes,
 )
 from structrag.integrations.places import trusted_start
-from structrag.integrations.splitters import (
-    UNLIMITED,
-    changes_of,
-    idms_margin,
-    idms_target,
-    shows_path,
-    take_settings,
-)
+from structrag.integrations.splitters import UNLIMITED, changes_of, take_settings
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+
+class IDMSArguments(IDMSSettings, ReadingArguments, total=False):
+    """Arguments of `IDMSTextSplitter` but for models, sizes, margin and enrichment."""
+
+
+class IDMSPaperArguments(IDMSArguments, PaperSizes, total=False):
+    """Arguments of `IDMSTextSplitter.paper`."""
+
+    target_chunk_size: int | None
+    margin: str | MarginFunction
+    enrich: str | IDMSEnricher
 
 
 class IDMSTextSplitter(ReadingTextSplitter):

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from langchain_structrag.options import (
-    PICArguments,
-    PICPaperArguments,
-    further_settings,
+from typing_extensions import Unpack
+
+from langchain_structrag.reading import (
+    PaperSizes,
+    ReadingArguments,
+    ReadingTextSplitter,
     taken_embedding,
 )
-from langchain_structrag.reading import ReadingTextSplitter
-from langchain_structrag.splitting import LengthFunction
-from structrag.chunks.pic.splitter import PICSplitter
+from langchain_structrag.splitting import LengthFunction, further_settings
+from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.integrations.metadata import PIC_KEYS
 from structrag.integrations.splitters import UNLIMITED, changes_of, take_settings
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+
+class PICArguments(PICSettings, ReadingArguments, total=False):
+    """Arguments of `PICTextSplitter` but for models and sizes."""
+
+
+class PICPaperArguments(PICArguments, PaperSizes, total=False):
+    """Arguments of `PICTextSplitter.paper`."""
 
 
 class PICTextSplitter(ReadingTextSplitter):

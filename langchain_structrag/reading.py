@@ -3,26 +3,73 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 
 from langchain_structrag.conversion import as_documents, check_documents, to_split
 from langchain_structrag.models import models_of
-from langchain_structrag.splitting import ChunkNames, StructureSplitter
+from langchain_structrag.splitting import (
+    ChunkNames,
+    SplitterArguments,
+    StructureSplitter,
+)
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
+from structrag.integrations.arguments import LSA, chosen_embedding, with_one_embedder
 from structrag.integrations.places import Origin
-from structrag.integrations.retrievers import LSA, chosen_embedding
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
+
+
+class EmbeddingNames(TypedDict, total=False):
+    """Other names of `embedding`, which are taken as well."""
+
+    embeddings: Any
+    embed_model: Any
+    embedder: Any
+
+
+class ReadingArguments(EmbeddingNames, SplitterArguments, total=False):
+    """Arguments of every splitter that calls models."""
+
+    chunk_overlap: int
+    cache: Cache | None
+    batch_size: int
+    max_concurrency: int
+    progress: Progress | None
+
+
+class PaperSizes(TypedDict, total=False):
+    """Sizes of `paper`, which its splitter has as parameters of its own."""
+
+    chunk_size: int
+    min_chunk_size: int | None
+    length_function: Callable[[str], int]
+    add_context: bool
+
+
+def taken_embedding(
+    embedding: Any, settings: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The embedding, by whichever name it came, and the other settings."""
+    given = {} if embedding is None else {"embedding": embedding}
+    read = with_one_embedder({**given, **settings}, "embedding")
+    return read.pop("embedding", None), read
 
 
 class ReadingTextSplitter(StructureSplitter):

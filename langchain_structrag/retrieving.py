@@ -28,10 +28,7 @@ from langchain_structrag.conversion import (
     as_host,
     check_documents,
     document_with,
-    is_part_id,
     page_notes,
-    read_with_own_ids,
-    sources_in_parts,
 )
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
@@ -40,13 +37,8 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
-from langchain_structrag.options import (
-    HINTS,
-    KnownFields,
-    RetrieverOptions,
-    taken_embedding,
-)
-from langchain_structrag.reading import ReadingTextSplitter
+from langchain_structrag.options import HINTS, KnownFields, RetrieverOptions
+from langchain_structrag.reading import ReadingTextSplitter, taken_embedding
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
@@ -56,18 +48,21 @@ from structrag.errors import (
     check_at_least,
     check_ids,
 )
+from structrag.integrations.arguments import (
+    chosen_embedding,
+    in_host_words,
+    resolve_aliases,
+)
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
     HitMetadata,
     heading_notes,
     without_page_starts,
 )
+from structrag.integrations.parts import is_part_id, read_with_own_ids, sources_in_parts
 from structrag.integrations.places import trimmed
 from structrag.integrations.retrievers import (
-    chosen_embedding,
-    in_host_words,
     lost_retriever,
-    resolve_aliases,
     results_of,
     warn_of_chunks,
     warn_of_fallbacks,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from copy import deepcopy
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
@@ -19,25 +18,51 @@ from langchain_structrag.conversion import (
     page_notes,
     to_split,
 )
-from langchain_structrag.options import SPLITTER_HINTS
 from structrag.errors import InvalidParameter, check_arguments, check_at_least, require
+from structrag.integrations.arguments import in_host_words
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import (
     CONTEXT_KEYS,
     OVERSIZE_KEYS,
     SEGMENT_TEXT_KEY,
     chunk_notes,
+    copied,
     heading_path,
     without_page_starts,
 )
 from structrag.integrations.places import REPLACED_KEYS, Origin, TrimmedLength, trimmed
-from structrag.integrations.retrievers import in_host_words
+from structrag.integrations.splitters import hints_of
 from structrag.reading.formats import check_format
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.text.tokens import check_counter, huggingface_counter, tiktoken_counter
 
+# The core's names of settings that have another name in LangChain -> advice.
+SPLITTER_HINTS = hints_of(counter="length_function")
+
 LengthFunction = Callable[[str], int]
+
+
+class SplitterArguments(TypedDict, total=False):
+    """Arguments of every splitter here and of LangChain, without its sizes."""
+
+    keep_separator: bool | Literal["start", "end"]
+    add_start_index: bool
+    strip_whitespace: bool
+    format: str
+    metadata_lists: bool
+
+
+def further_settings(
+    owner: type, settings: Mapping[str, Any], known: type
+) -> dict[str, Any]:
+    """The further settings of a splitter or formatter. Raises UnknownArgument for a name that
+    neither its arguments nor the typed dict `known` has."""
+    arguments = [name for name in signature(owner).parameters if name != "settings"]
+    check_arguments(
+        owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS
+    )
+    return dict(settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +214,7 @@ class StructureSplitter(TextSplitter):
         if self._add_context and chunk.context:
             content = f"{chunk.context}\n{content}"
         metadata = {
-            **deepcopy(inherited),
+            **copied(inherited),
             **(
                 self._place_notes(source, parent, chunk)
                 if self._add_start_index

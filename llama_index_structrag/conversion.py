@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,6 +31,7 @@ from structrag.integrations.metadata import (
     SEGMENT_TEXT_KEY,
     HitMetadata,
     chunk_notes,
+    copied,
     heading_notes,
     place_notes,
     without_page_starts,
@@ -109,7 +109,7 @@ def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> Non
     knows them. Embedding models do not see them."""
     notes = place_notes(meta, chunk)
     node.metadata.update(notes)
-    node.excluded_embed_metadata_keys += notes
+    node.excluded_embed_metadata_keys.extend(notes)
 
 
 def make_node(
@@ -132,7 +132,7 @@ def make_node(
         text=text,
         start_char_idx=span[0],
         end_char_idx=span[1],
-        metadata=copy.deepcopy(dict(metadata)),
+        metadata=copied(metadata),
         excluded_embed_metadata_keys=list(dict.fromkeys(hidden_embed)),
         excluded_llm_metadata_keys=list(dict.fromkeys(hidden_llm)),
         relationships={NodeRelationship.SOURCE: source},
@@ -146,8 +146,8 @@ def hide_structure(node: TextNode) -> None:
     # A chunk without titles above it has an empty context, which would only cost tokens.
     empty = [key for key in SHOWN_KEYS if node.metadata.get(key) == ""]
     for name in _EXCLUSIONS:
-        keys = [*getattr(node, name), *hidden, *empty]
-        setattr(node, name, list(dict.fromkeys(keys)))
+        keys = getattr(node, name)
+        keys[:] = dict.fromkeys([*keys, *hidden, *empty])
 
 
 def link_neighbours(nodes: Sequence[BaseNode]) -> None:
@@ -209,7 +209,7 @@ def hit_to_node(
     source = RelatedNodeInfo(
         node_id=chunk.doc_id,
         node_type=ObjectType.DOCUMENT,
-        metadata=copy.deepcopy(metadata),
+        metadata=copied(metadata),
     )
     span = (chunk.start, chunk.end)
     name = chunk_node_name(chunk)

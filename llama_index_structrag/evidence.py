@@ -20,14 +20,11 @@ from llama_index_structrag.conversion import set_metadata
 from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.integrations.arguments import in_host_words, with_one_embedder
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
 from structrag.integrations.places import slice_metadata
-from structrag.integrations.retrievers import (
-    check_limits,
-    in_host_words,
-    with_one_embedder,
-)
+from structrag.integrations.retrievers import check_limits
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
 

@@ -26,8 +26,11 @@ from typing_extensions import Self
 
 from llama_index_structrag.conversion import read_node
 from llama_index_structrag.models import core_model
-from llama_index_structrag.parsing import shown_groups
-from llama_index_structrag.reading import LanguageModelField, checked_cache
+from llama_index_structrag.reading import (
+    LanguageModelField,
+    checked_cache,
+    shown_groups,
+)
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter

@@ -15,10 +15,9 @@ from typing_extensions import Self, Unpack
 
 from llama_index_structrag.conversion import show_index_text, show_text
 from llama_index_structrag.models import LlamaIndexModel
-from llama_index_structrag.options import HiQAParserArguments
-from llama_index_structrag.parsing import StructureNodeParser
+from llama_index_structrag.parsing import ParserArguments, StructureNodeParser
 from llama_index_structrag.settings import with_settings
-from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
 from structrag.integrations.images import PROMPT, open_image
 from structrag.integrations.metadata import HIQA_KEYS
 from structrag.integrations.splitters import UNLIMITED
@@ -29,6 +28,10 @@ if TYPE_CHECKING:
     _Fields = StructureNodeParser
 else:
     _Fields = with_settings(StructureNodeParser, HiQASplitter)
+
+
+class HiQAParserArguments(HiQASplitterSettings, ParserArguments, total=False):
+    """The fields of `HiQANodeParser`."""
 
 
 class HiQANodeParser(_Fields):

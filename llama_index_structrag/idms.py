@@ -22,20 +22,28 @@ from llama_index_structrag.conversion import (
     hide_structure,
     show_index_text,
 )
-from llama_index_structrag.options import IDMSParserArguments
-from llama_index_structrag.reading import ModelFields, ReadingNodeParser
+from llama_index_structrag.reading import (
+    ModelFields,
+    ReadingNodeParser,
+    ReadingParserArguments,
+)
 from llama_index_structrag.settings import NamedFunction, with_settings
 from structrag.chunks.enriching.enricher import (
     ENRICHMENTS,
+    IDMSEnricher,
     as_enricher,
     enricher_settings,
     with_enrichment,
 )
-from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.idms.sentence_margins import MarginFunction
+from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
 from structrag.integrations.enriching import (
     HostChunk,
     checked_enricher,
     enriched_flow,
+    idms_margin,
+    idms_target,
+    shows_path,
 )
 from structrag.integrations.metadata import (
     CONTEXT_KEY,
@@ -44,12 +52,7 @@ from structrag.integrations.metadata import (
     chunk_notes,
 )
 from structrag.integrations.places import trusted_start
-from structrag.integrations.splitters import (
-    UNLIMITED,
-    idms_margin,
-    idms_target,
-    shows_path,
-)
+from structrag.integrations.splitters import UNLIMITED
 from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 
@@ -75,6 +78,14 @@ EnrichField = Annotated[
     PlainSerializer(_saved_enrich),
     WithJsonSchema({"anyOf": [{"enum": list(ENRICHMENTS)}, {"type": "object"}]}),
 ]
+
+
+class IDMSParserArguments(IDMSSettings, ReadingParserArguments, total=False):
+    """The fields of `IDMSNodeParser`."""
+
+    target_chunk_size: int | None
+    margin: str | MarginFunction
+    enrich: str | IDMSEnricher
 
 
 class IDMSNodeParser(_Fields):

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from llama_index.core.bridge.pydantic import Field, model_validator
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.options import (
-    ContentAwareParserArguments,
-    FixedParserArguments,
-)
-from llama_index_structrag.parsing import StructureNodeParser
+from llama_index_structrag.parsing import ParserArguments, StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.integrations.splitters import UNLIMITED, overlap_within
+from structrag.reading.settings import ReadingSettings
+from structrag.text.cutting import SentenceSplitter
 
 if TYPE_CHECKING:
     _ContentAware = StructureNodeParser
@@ -29,6 +27,14 @@ else:
         "exclude_titles",
         "plain_headings",
     )
+
+
+class ContentAwareParserArguments(ReadingSettings, ParserArguments, total=False):
+    """The fields of `ContentAwareNodeParser`."""
+
+    chunk_overlap: int
+    flat_chunk_size: int | None
+    min_chunk_size: int
 
 
 class ContentAwareNodeParser(_ContentAware):
@@ -110,6 +116,14 @@ class ContentAwareNodeParser(_ContentAware):
             "overlap": min(self.chunk_overlap, limit // 2),
             "context": titles,
         }
+
+
+class FixedParserArguments(ParserArguments, total=False):
+    """The fields of `FixedNodeParser`."""
+
+    within_sections: bool
+    language: str
+    sentence_splitter: SentenceSplitter | None
 
 
 class FixedNodeParser(_Fixed):

@@ -3,8 +3,8 @@ names that are unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import IndexNode
@@ -13,16 +13,9 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
 )
 
-from structrag.chunks.enriching.enricher import IDMSEnricher
-from structrag.chunks.hiqa.splitter import HiQASplitterSettings
-from structrag.chunks.idms.sentence_margins import MarginFunction
-from structrag.chunks.idms.splitter import IDMSSettings
-from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
+from structrag.integrations.arguments import resolve_aliases, with_one_embedder
 from structrag.integrations.kinds import CoreOptions
-from structrag.integrations.retrievers import resolve_aliases, with_one_embedder
-from structrag.reading.settings import ReadingSettings
-from structrag.text.sentences import SentenceSplitter
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 # Arguments of other retrievers and stores -> advice.
@@ -84,61 +77,3 @@ def read_options(
     names += [name for name, own in SAME.items() if own in names]
     check_arguments(what, options, names, HINTS)
     return resolve_aliases(dict(options), SAME)
-
-
-class ParserArguments(TypedDict, total=False):
-    """The fields of every node parser that the core does not know."""
-
-    include_metadata: bool
-    include_prev_next_rel: bool
-    callback_manager: CallbackManager
-    id_func: Callable[..., str]
-    chunk_size: int
-    tokenizer: Callable[[str], Sequence[Any]] | None
-    format: Literal["auto", "html", "markdown", "text"]
-    drop_navigation: bool
-    strip: bool
-    add_context: bool
-    metadata_lists: bool
-    algorithm_version: Literal[1]
-
-
-class ContentAwareParserArguments(ReadingSettings, ParserArguments, total=False):
-    """The fields of `ContentAwareNodeParser`."""
-
-    chunk_overlap: int
-    flat_chunk_size: int | None
-    min_chunk_size: int
-
-
-class FixedParserArguments(ParserArguments, total=False):
-    """The fields of `FixedNodeParser`."""
-
-    within_sections: bool
-    language: str
-    sentence_splitter: SentenceSplitter | None
-
-
-class _ReadingParserArguments(ParserArguments, total=False):
-    """The fields of `ReadingNodeParser` but for its models."""
-
-    min_chunk_size: int | None
-    cache: Any
-    batch_size: int
-    max_concurrency: int
-
-
-class PICParserArguments(PICSettings, _ReadingParserArguments, total=False):
-    """The fields of `PICNodeParser`."""
-
-
-class IDMSParserArguments(IDMSSettings, _ReadingParserArguments, total=False):
-    """The fields of `IDMSNodeParser`."""
-
-    target_chunk_size: int | None
-    margin: str | MarginFunction
-    enrich: str | IDMSEnricher
-
-
-class HiQAParserArguments(HiQASplitterSettings, ParserArguments, total=False):
-    """The fields of `HiQANodeParser`."""

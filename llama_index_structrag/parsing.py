@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
 from llama_index.core.bridge.pydantic import (
     BaseModel,
@@ -15,10 +15,11 @@ from llama_index.core.bridge.pydantic import (
     Field,
     model_validator,
 )
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser.interface import NodeParser
 from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, TextNode
 from llama_index.core.schema import Document as LlamaDocument
-from llama_index.core.utils import get_tqdm_iterable
+from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import (
@@ -35,12 +36,13 @@ from llama_index_structrag.conversion import (
 from llama_index_structrag.settings import (
     IdFunc,
     Tokenizer,
+    is_standard,
     picklable,
     span_id,
     token_counter,
 )
-from structrag.chunks.model_splitter import answered, groups_of
 from structrag.errors import check_arguments, check_choice
+from structrag.integrations.arguments import with_one_embedder
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import CONTEXT_KEY, chunk_notes, is_oversize
 from structrag.integrations.places import (
@@ -50,11 +52,9 @@ from structrag.integrations.places import (
     trusted_start,
     under_titles,
 )
-from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import defaults_of, hints_of
-from structrag.model_calls.flow import gather, memoised
+from structrag.model_calls.flow import advance
 from structrag.model_calls.requests import Flow
-from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -96,11 +96,9 @@ def inherited(
     visible = {key: value for key, value in metadata.items() if key not in hidden}
 
     def size_without(excluded: Sequence[str]) -> int:
-        shown = TextNode(
-            metadata=metadata,
-            excluded_embed_metadata_keys=[*hidden, *excluded],
-            metadata_template=node.metadata_template,
-            metadata_separator=node.metadata_separator,
+        keys = [*hidden, *excluded]
+        shown = node.model_copy(
+            update={"metadata": metadata, "excluded_embed_metadata_keys": keys}
         )
         return counter(shown.get_metadata_str(MetadataMode.EMBED))
 
@@ -108,63 +106,78 @@ def inherited(
     return {**metadata, EMBED_EXCLUDED_KEY: ", ".join(excluded)}, excluded, tokens
 
 
-T = TypeVar("T")
+Fitted = tuple[Chunk, TextNode, int]  # a node of a chunk, its tokens as it is embedded
+_SHORT = 2000  # characters of a text whose count is remembered
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted(Generic[T]):
-    """A chunk as a host has it.
+class Fitter:
+    """Splits documents so that nodes keep a parser's limit as embedded, for one call of it.
+
+    How LlamaIndex joins metadata, titles and text is known only once it has done so. So the limit
+    that the splitter is given begins at what the metadata leaves, and shrinks by the excess until
+    every size is at most `chunk_size`, or the limit is one token. Titles are left out where they
+    would take much of the limit: where their label takes over a quarter of it, where the excess
+    with them does, or where a chunk with them exceeds the limit however short.
 
     Attributes:
-        chunk: The chunk.
-        node: What was made of it.
-        size: Tokens of the node as it is embedded.
+        count: The parser's counter, which counts equal short texts once.
+        splitter: The core's splitter for a limit in tokens, with titles in front or without.
     """
 
-    chunk: Chunk
-    node: T
-    size: int
+    def __init__(self, parser: StructureNodeParser) -> None:
+        tokenizer = parser.tokenizer or get_tokenizer()
+        counter = token_counter(tokenizer)
+        short = lru_cache(1000)(counter)
 
+        def count(text: str) -> int:
+            return short(text) if len(text) <= _SHORT else counter(text)
 
-def fitted_flow(
-    splitter_for: Callable[[int, bool], Any],
-    document: Document,
-    make: Callable[[Chunk], T],
-    size_of: Callable[[T], int],
-    *,
-    max_tokens: int,
-    metadata_tokens: int = 0,
-    label_tokens: int | None = None,
-) -> Flow[list[Fitted[T]]]:
-    """Split a document so that chunks keep the limit as embedded.
+        @lru_cache(100)
+        def splitter(limit: int, titles: bool) -> Any:
+            return parser.core_splitter(limit, count, context=titles)
 
-    How a host joins metadata, titles and text is known only once it has done so. So the limit that
-    the splitter is given begins at what the metadata leaves, and shrinks by the excess until every
-    size is at most `max_tokens`, or the limit is one token. Titles are left out where they would
-    take much of the limit: where their label takes over a quarter of it, where the excess with them
-    does, or where a chunk with them exceeds the limit however short.
+        self.count, self.splitter = count, splitter
+        self._most = parser.chunk_size
+        # Each of its tokens has a byte or more, so a text of few bytes need not be counted.
+        self._counts_bytes = is_standard(tokenizer)
+        shows_titles = parser.include_metadata and parser.add_context
+        self._label = count(f"{CONTEXT_KEY}: \n\n") if shows_titles else None
 
-    Args:
-        splitter_for: The splitter for a limit in tokens, with titles in front or without.
-        make: From a chunk to the host's node.
-        size_of: The tokens of a node as it is embedded.
-        max_tokens: The limit of that.
-        metadata_tokens: Of the metadata that is embedded with every chunk.
-        label_tokens: Of what the host writes around the titles; None: chunks carry no titles.
-    """
-    room = max_tokens - metadata_tokens
-    titles = label_tokens is not None and label_tokens * 4 <= room
-    limit = room - (label_tokens or 0) if titles else room
-    while True:
-        chunks = yield from split_flow(splitter_for(limit, titles), document)
-        fitted = [_fitted(chunk, make, size_of) for chunk in chunks]
-        excess = _largest_size(fitted, titles) - max_tokens
-        if titles and _is_better_without(chunks, excess, limit):
-            limit, titles = room, False
-        elif excess <= 0 or limit == 1:
-            return fitted
-        else:
-            limit = max(1, limit - excess)
+    def flow(
+        self,
+        document: Document,
+        make: Callable[[Chunk], TextNode],
+        metadata_tokens: int,
+    ) -> Flow[list[Fitted]]:
+        """The nodes of a document that `make` makes, beside `metadata_tokens` in each."""
+        room = self._most - metadata_tokens
+        titles = self._label is not None and self._label * 4 <= room
+        limit = room - (self._label or 0) if titles else room
+        while True:
+            splitter = self.splitter(limit, titles)
+            chunks = yield from split_flow(splitter, document)
+            if titles and not any(chunk.context for chunk in chunks):
+                # There are none, so their label takes room for nothing.
+                limit, titles = room, False
+                if len(chunks) != 1 or hasattr(splitter, "split_flow"):
+                    continue
+            fitted = [self._fitted(chunk, make) for chunk in chunks]
+            excess = _largest_size(fitted, titles) - self._most
+            if excess <= 0 or (limit == 1 and not titles):
+                return fitted
+            if titles and (excess * 4 > limit or any(map(is_oversize, chunks))):
+                limit, titles = room, False
+            elif limit == 1:
+                return fitted
+            else:
+                limit = max(1, limit - excess)
+
+    def _fitted(self, chunk: Chunk, make: Callable[[Chunk], TextNode]) -> Fitted:
+        node = make(chunk)
+        text = node.get_content(metadata_mode=MetadataMode.EMBED)
+        if self._counts_bytes and len(text.encode("utf-8", "replace")) <= self._most:
+            return chunk, node, 0
+        return chunk, node, self.count(text)
 
 
 def split_flow(splitter: Any, document: Document) -> Flow[list[Chunk]]:
@@ -198,25 +211,28 @@ def hide_longest(
     return hidden, size
 
 
-def _fitted(
-    chunk: Chunk, make: Callable[[Chunk], T], size_of: Callable[[T], int]
-) -> Fitted[T]:
-    node = make(chunk)
-    return Fitted(chunk, node, size_of(node))
-
-
-def _largest_size(fitted: Sequence[Fitted[T]], titles: bool) -> int:
+def _largest_size(fitted: Sequence[Fitted], titles: bool) -> int:
     """The largest size that a lower limit can reduce, or 0."""
     # Without titles a chunk of one long character cannot become shorter.
-    sizes = [part.size for part in fitted if titles or not is_oversize(part.chunk)]
+    sizes = [size for chunk, _, size in fitted if titles or not is_oversize(chunk)]
     return max(sizes, default=0)
 
 
-def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool:
-    """Whether to make chunks again without their titles."""
-    if not any(chunk.context for chunk in chunks):
-        return True  # there are none, so their label takes room for nothing
-    return excess > 0 and (excess * 4 > limit or any(map(is_oversize, chunks)))
+class ParserArguments(TypedDict, total=False):
+    """The fields of every node parser that the core does not know."""
+
+    include_metadata: bool
+    include_prev_next_rel: bool
+    callback_manager: CallbackManager
+    id_func: Callable[..., str]
+    chunk_size: int
+    tokenizer: Callable[[str], Sequence[Any]] | None
+    format: Literal["auto", "html", "markdown", "text"]
+    drop_navigation: bool
+    strip: bool
+    add_context: bool
+    metadata_lists: bool
+    algorithm_version: Literal[1]
 
 
 class StructureNodeParser(NodeParser):
@@ -362,26 +378,18 @@ class StructureNodeParser(NodeParser):
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
-        runner = self._runner()
-        families: list[list[BaseNode]] = []  # the children of each node
-        for group in shown_groups(nodes, show_progress):
-            families += runner.run(self._group_flow(group, runner))
-        return self._finished(nodes, families)
+        fitter = Fitter(self)
+        shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        return self._finished(
+            # They ask for nothing, so the first step is the last.
+            nodes,
+            [advance(self._node_flow(node, fitter), None).result for node in shown],
+        )
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
     ) -> list[BaseNode]:
         return await asyncio.to_thread(self._parse_nodes, nodes, show_progress, **kw)
-
-    def _runner(self) -> Runner:
-        return Runner()
-
-    def _group_flow(
-        self, nodes: Sequence[BaseNode], runner: Runner
-    ) -> Flow[list[list[BaseNode]]]:
-        counter = token_counter(self.tokenizer)
-        flow = [self._node_flow(node, counter) for node in nodes]
-        return gather([memoised(answered(one, runner)) for one in flow])
 
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, LlamaDocument]
@@ -411,7 +419,7 @@ class StructureNodeParser(NodeParser):
             link_neighbours(parsed)
         return parsed
 
-    def _node_flow(self, node: BaseNode, counter: TokenCounter) -> Flow[list[BaseNode]]:
+    def _node_flow(self, node: BaseNode, fitter: Fitter) -> Flow[list[BaseNode]]:
         """The nodes of a node; their texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
@@ -423,7 +431,7 @@ class StructureNodeParser(NodeParser):
         document = under_titles(document, parent)
         shows_metadata = self.include_metadata
         metadata, excluded, tokens = (
-            inherited(node, self.chunk_size // 2, counter)
+            inherited(node, self.chunk_size // 2, fitter.count)
             if shows_metadata
             else ({}, [], 0)
         )
@@ -440,33 +448,19 @@ class StructureNodeParser(NodeParser):
             new_node = make_node(
                 name, chunk.text, span, notes if shows_metadata else {}, node, source
             )
-            new_node.excluded_embed_metadata_keys += excluded
+            new_node.excluded_embed_metadata_keys.extend(excluded)
             if shows_metadata:
                 add_page_label(new_node, document.meta, chunk)
-                hide_structure(new_node)
                 self.show(new_node, whole)
+                facts = chunk_notes(whole, self.KEYS, lists=self.metadata_lists)
+                new_node.metadata.update({**facts, "oversize": False})
+                hide_structure(new_node)
             return new_node
 
-        fitted = yield from fitted_flow(
-            lambda limit, titles: self.core_splitter(limit, counter, context=titles),
-            document,
-            child,
-            lambda new_node: counter(
-                new_node.get_content(metadata_mode=MetadataMode.EMBED)
-            ),
-            max_tokens=self.chunk_size,
-            metadata_tokens=tokens,
-            label_tokens=counter(f"{CONTEXT_KEY}: \n\n")
-            if shows_metadata and self.add_context
-            else None,
-        )
-        if shows_metadata:
-            for part in fitted:
-                oversize = {"oversize": part.size > self.chunk_size}
-                notes = chunk_notes(part.chunk, self.KEYS, lists=self.metadata_lists)
-                part.node.metadata.update({**notes, **oversize})
-                hide_structure(part.node)
-        return [part.node for part in fitted]
+        fitted = yield from fitter.flow(document, child, tokens)
+        for _, new_node, size in fitted if shows_metadata else ():
+            new_node.metadata["oversize"] = size > self.chunk_size
+        return [new_node for _, new_node, _ in fitted]
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
         """Set what models see of a chunk besides text and context; nothing by default."""
@@ -486,19 +480,6 @@ class StructureNodeParser(NodeParser):
             **state,
             "__dict__": {**fields, **picklable(self.tokenizer, **functions)},
         }
-
-
-def shown_groups(
-    nodes: Sequence[BaseNode], show_progress: bool, what: str = "Parsing nodes"
-) -> Iterable[list[BaseNode]]:
-    """The nodes in groups of bounded text, with a bar of progress if asked for."""
-    groups = groups_of(
-        nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE))
-    )
-    shown: Iterable[list[BaseNode]] = get_tqdm_iterable(
-        list(groups), show_progress, what
-    )
-    return shown
 
 
 def _fresh_id(child: TextNode, more: Sequence[str], seen: dict[str, int]) -> str:

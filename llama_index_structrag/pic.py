@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.options import PICParserArguments
-from llama_index_structrag.reading import ReadingNodeParser
+from llama_index_structrag.reading import ReadingNodeParser, ReadingParserArguments
 from llama_index_structrag.settings import with_settings
-from structrag.chunks.pic.splitter import PICSplitter
+from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.integrations.metadata import PIC_KEYS
 from structrag.integrations.splitters import UNLIMITED
 
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
     _Fields = ReadingNodeParser
 else:
     _Fields = with_settings(ReadingNodeParser, PICSplitter, "context")
+
+
+class PICParserArguments(PICSettings, ReadingParserArguments, total=False):
+    """The fields of `PICNodeParser`."""
 
 
 class PICNodeParser(_Fields):

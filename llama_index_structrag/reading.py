@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from llama_index.core.bridge.pydantic import BaseModel, Field, model_validator
-from llama_index.core.schema import BaseNode
+from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.utils import get_tqdm_iterable
 
 from llama_index_structrag.models import core_embedder, core_model
-from llama_index_structrag.parsing import StructureNodeParser, shown_groups
+from llama_index_structrag.parsing import (
+    Fitter,
+    ParserArguments,
+    StructureNodeParser,
+)
 from llama_index_structrag.settings import Named
-from structrag.chunks.model_splitter import read_boundary_embedder
+from structrag.chunks.model_splitter import answered, groups_of, read_boundary_embedder
 from structrag.errors import InvalidParameter
-from structrag.integrations.retrievers import LSA, chosen_embedding, with_one_embedder
+from structrag.integrations.arguments import LSA, chosen_embedding, with_one_embedder
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
+from structrag.model_calls.flow import gather, memoised
+from structrag.model_calls.requests import Flow
 from structrag.model_calls.runner import Runner
 
 
@@ -102,6 +109,28 @@ class ModelFields(BaseModel):
         )
 
 
+def shown_groups(
+    nodes: Sequence[BaseNode], show_progress: bool, what: str = "Parsing nodes"
+) -> Iterable[list[BaseNode]]:
+    """The nodes in groups of bounded text, with a bar of progress if asked for."""
+    groups = groups_of(
+        nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE))
+    )
+    shown: Iterable[list[BaseNode]] = get_tqdm_iterable(
+        list(groups), show_progress, what
+    )
+    return shown
+
+
+class ReadingParserArguments(ParserArguments, total=False):
+    """The fields of `ReadingNodeParser` but for its models."""
+
+    min_chunk_size: int | None
+    cache: Any
+    batch_size: int
+    max_concurrency: int
+
+
 class ReadingNodeParser(ModelFields, StructureNodeParser):
     """Base of the node parsers that call models. Documents are read in groups of limited size: the
     prompts of a group are sent together, its sentences in full batches. `aget_nodes_from_documents`
@@ -149,11 +178,26 @@ class ReadingNodeParser(ModelFields, StructureNodeParser):
             chosen_embedding("embed_model", None)
         return super()._runner()
 
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        runner, fitter = self._runner(), Fitter(self)
+        families: list[list[BaseNode]] = []  # the children of each node
+        for group in shown_groups(nodes, show_progress):
+            families += runner.run(self._group_flow(group, runner, fitter))
+        return self._finished(nodes, families)
+
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
     ) -> list[BaseNode]:
-        runner = self._runner()
+        runner, fitter = self._runner(), Fitter(self)
         families: list[list[BaseNode]] = []  # the children of each node
         for group in shown_groups(nodes, show_progress):
-            families += await runner.arun(self._group_flow(group, runner))
+            families += await runner.arun(self._group_flow(group, runner, fitter))
         return self._finished(nodes, families)
+
+    def _group_flow(
+        self, nodes: Sequence[BaseNode], runner: Runner, fitter: Fitter
+    ) -> Flow[list[list[BaseNode]]]:
+        flow = [self._node_flow(node, fitter) for node in nodes]
+        return gather([memoised(answered(one, runner)) for one in flow])

@@ -48,10 +48,9 @@ from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.index.selection import Filter, Filters
+from structrag.integrations.arguments import chosen_embedding, in_host_words
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.retrievers import (
-    chosen_embedding,
-    in_host_words,
     lost_retriever,
     results_of,
     warn_of_chunks,

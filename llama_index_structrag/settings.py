@@ -53,7 +53,7 @@ def token_counter(tokenizer: Any) -> TokenCounter:
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
     """All for another process. A global tokenizer that somebody set goes along, LlamaIndex's own is
     made anew there. Raises InvalidParameter for a callable that cannot be pickled."""
-    if tokenizer is None and not _is_standard(get_tokenizer()):
+    if tokenizer is None and not is_standard(get_tokenizer()):
         tokenizer = get_tokenizer()
     chosen = {"tokenizer": tokenizer, **functions}
     for name, value in chosen.items():
@@ -67,7 +67,7 @@ def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
     return chosen
 
 
-def _is_standard(tokenizer: Any) -> bool:
+def is_standard(tokenizer: Any) -> bool:
     """Whether it is the tokenizer that LlamaIndex makes when none was set."""
     return (
         isinstance(tokenizer, functools.partial)

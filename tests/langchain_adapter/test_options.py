@@ -19,7 +19,9 @@ from langchain_structrag import (
     MultiViewRetriever,
     PICTextSplitter,
 )
-from langchain_structrag.options import HiQAArguments, IDMSArguments, PICArguments
+from langchain_structrag.hiqa import HiQAArguments
+from langchain_structrag.idms import IDMSArguments
+from langchain_structrag.pic import PICArguments
 from structrag import HiQASplitter, IDMSSplitter, PICSplitter
 from structrag.errors import InvalidParameter
 

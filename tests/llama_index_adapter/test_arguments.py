@@ -13,13 +13,13 @@ from llama_index_structrag import (
     IDMSNodeParser,
     PICNodeParser,
 )
-from llama_index_structrag.options import (
+from llama_index_structrag.hiqa import HiQAParserArguments
+from llama_index_structrag.idms import IDMSParserArguments
+from llama_index_structrag.node_parsers import (
     ContentAwareParserArguments,
     FixedParserArguments,
-    HiQAParserArguments,
-    IDMSParserArguments,
-    PICParserArguments,
 )
+from llama_index_structrag.pic import PICParserArguments
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -35,6 +35,7 @@ from structrag.reading.sections import (
     MARKED_NOWHERE,
     READ_ELSEWHERE,
     is_flat,
+    replace_facts,
     warn_of_flat,
 )
 from structrag.records import Document
@@ -130,7 +131,7 @@ def read_document(
         meta={"source": file} if file else {},  # for the title
         drop_navigation=drop_navigation,
     )
-    document = replace(document, meta=json_values(host.metadata))
+    document = replace_facts(document, meta=json_values(host.metadata))
     _warn_of_lost_headings(document, host)
     return document
 
@@ -138,10 +139,11 @@ def read_document(
 def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
     """Warn where a loader has left no heading. Only of a long PDF or page of HTML. Pages of one
     file that come one after the other count together."""
-    kind = _kind_of_file(host)
+    is_page = any(key in host.metadata for key in PAGE_KEYS)
+    is_short = not is_page and len(document.text) < LONG
+    kind = "" if is_short else _kind_of_file(host)
     if kind:
         file = file_of(host.metadata)
-        is_page = any(key in host.metadata for key in PAGE_KEYS)
         if _flat_pages.add(
             file if is_page else "", len(document.text), partial(is_flat, document)
         ):

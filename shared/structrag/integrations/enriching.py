@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from structrag.chunks.enriching.enricher import IDMSEnricher, as_enricher
+from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.model_splitter import counted_flow
 from structrag.errors import InvalidParameter
 from structrag.integrations.documents import file_of
 from structrag.integrations.metadata import UNKNOWN
+from structrag.integrations.splitters import defaults_of
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
 from structrag.model_calls.runner import Runner
@@ -106,3 +108,27 @@ def _without_places(chunk: Chunk) -> Chunk:
         for item in chunk.extras.get("added", ())
     ]
     return replace(chunk, extras={**chunk.extras, "added": added}) if added else chunk
+
+
+def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:
+    """Whether titles stand in front of IDMS's chunks. `settings` are those of its splitter. As
+    published sentences are added alone, and a chunk may lie in several sections."""
+    in_one_section = settings.get("respect_sections", True)
+    return bool(enrich == "none" or (enrich != "paper" and in_one_section))
+
+
+def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:
+    """IDMS's margin. Without a model "auto" is "words", the fastest that needs none."""
+    return "words" if margin == "auto" and embedder is None and llm is None else margin
+
+
+def idms_target(target: int | None, max_tokens: int) -> int:
+    """The size that IDMS's merging aims at.
+
+    None: the same share of the limit as by default, at least 1.
+    """
+    if target is not None:
+        return target
+    defaults = defaults_of(IDMSSplitter)
+    share = int(defaults["target_tokens"]), int(defaults["max_tokens"])
+    return max(1, max_tokens * share[0] // share[1])

@@ -20,7 +20,7 @@ from structrag.integrations.metadata import (
     score_notes,
     source_notes,
 )
-from structrag.integrations.places import neighbours, trimmed
+from structrag.integrations.places import trimmed
 from structrag.integrations.segments import with_segments
 from structrag.model_calls.settings import ASKING, arguments_of
 from structrag.reading.settings import ReadOptions
@@ -124,10 +124,21 @@ class RetrieverKind:
 
 
 def neighbours_of(index: Any, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-    """The chunks before and behind a hit in its document."""
+    """The chunks before and behind a hit in its document.
+
+    None where the document begins or ends, and twice for a chunk that is not in the index.
+    """
     if isinstance(index, EvidenceRetriever):
         return index.neighbours(chunk)
-    return neighbours(index.store.reader(), chunk)
+    reader = index.store.reader()
+    row = reader.row_of(chunk.id)
+    if row is None:
+        return None, None
+    rows = reader.rows_of(chunk.doc_id)
+    return (
+        reader.chunk(row - 1) if row - 1 in rows else None,
+        reader.chunk(row + 1) if row + 1 in rows else None,
+    )
 
 
 def chunks_of(index: Any, doc_id: str) -> list[Chunk]:

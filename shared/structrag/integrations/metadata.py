@@ -44,6 +44,7 @@ def _prefixed(prefix: str, *names: str) -> dict[str, str]:
     return {name: f"{prefix}_{name}" for name in names}
 
 
+_PLAIN = {str, int, float, bool, type(None)}
 UNKNOWN = -1  # an unknown offset
 # Tables: name among a chunk's extras, or "kind" -> key of metadata.
 OVERSIZE_KEYS = {"oversize": "oversize"}  # a single code point exceeds the limit
@@ -130,14 +131,19 @@ def chunk_notes(
     notes = {}
     for name, key in keys.items():
         value = facts.get(name)
-        value = _EMPTY.get(key) if value is None else deepcopy(value)
-        if lists and value == "[]":
-            value = []
-        elif not lists and isinstance(value, list | dict):
-            value = json.dumps(value, ensure_ascii=False)
+        if value is None:
+            value = [] if lists and _EMPTY.get(key) == "[]" else _EMPTY.get(key)
+        elif isinstance(value, list | dict):
+            value = deepcopy(value) if lists else json.dumps(value, ensure_ascii=False)
         if value is not None:
             notes[key] = value
     return notes
+
+
+def copied(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy. That of strings and numbers alone takes little time."""
+    copy = dict(metadata)
+    return copy if _PLAIN.issuperset(map(type, copy.values())) else deepcopy(copy)
 
 
 def method_keys(chunk: Chunk) -> Mapping[str, str]:

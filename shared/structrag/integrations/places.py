@@ -4,13 +4,10 @@ neighbours, and their text trimmed."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from structrag.errors import UnknownDocument
-from structrag.index.corpus import CorpusReader
 from structrag.integrations.metadata import (
     CONTEXT_KEY,
     SEGMENT_TEXT_KEY,
@@ -19,39 +16,9 @@ from structrag.integrations.metadata import (
     titles_of,
     with_facts,
 )
-from structrag.reading.sections import parse
+from structrag.reading.sections import parse, replace_facts
 from structrag.records import Chunk, Document
 from structrag.text.heading_path import SEPARATOR, is_same_title
-
-
-def chunk_at(reader: CorpusReader, doc_id: str, start: int, end: int) -> Chunk | None:
-    """The chunk of a document that contains the characters `[start, end)`. None if there is no such
-    document or chunk. If chunks overlap, the last one that begins at or before `start` counts.
-    """
-    try:
-        rows = reader.rows_of(doc_id)
-    except UnknownDocument:
-        return None
-    place = bisect_right(rows, start, key=lambda row: reader.chunk(row).start) - 1
-    if place < 0:  # every chunk begins behind `start`
-        return None
-    chunk = reader.chunk(rows[place])
-    return chunk if end <= chunk.end else None
-
-
-def neighbours(reader: CorpusReader, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-    """The chunks of an index before and behind a chunk of it.
-
-    None where the document begins or ends, and twice for a chunk that is not in the index.
-    """
-    row = reader.row_of(chunk.id)
-    if row is None:
-        return None, None
-    rows = reader.rows_of(chunk.doc_id)
-    return (
-        reader.chunk(row - 1) if row - 1 in rows else None,
-        reader.chunk(row + 1) if row + 1 in rows else None,
-    )
 
 
 def original_span(
@@ -281,7 +248,7 @@ def under_titles(document: Document, parent: Origin) -> Document:
         isinstance(title, str) and title and not is_same_title(title, parent.titles[:1])
     )
     titles = (str(title), *parent.titles) if is_new else parent.titles
-    return replace(document, title=SEPARATOR.join(titles))
+    return replace_facts(document, title=SEPARATOR.join(titles))
 
 
 def _leading_path(document: Document) -> tuple[str, ...]:

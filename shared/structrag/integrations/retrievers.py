@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -31,8 +30,6 @@ from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
 
 ROUTE = "host"
-LSA = "lsa"  # the name that selects LSA
-NO_MODEL = "No embedding model was given"
 Result = TypeVar("Result")  # a host's
 
 
@@ -206,45 +203,6 @@ def trace_notes(
     }
 
 
-def chosen_embedding(argument: str, embedding: Any) -> Any:
-    """The embedding for the core, None for LSA.
-
-    A warning says so once, unless LSA was asked for by its name.
-
-    Args:
-        argument: What the host calls it.
-
-    Raises:
-        InvalidParameter: it is a list or a dict, such as the documents.
-    """
-    if isinstance(embedding, list | tuple | dict):
-        raise InvalidParameter(
-            f"{argument} must be an embedding model, the name of one, a function or {LSA!r}; got "
-            f"{type(embedding).__name__}. Are the documents and {argument} swapped?"
-        )
-    if embedding is None:
-        warn_user(
-            f"{NO_MODEL}, so LSA makes vectors from the words of your documents. Pass a model as "
-            f"{argument}=..., or {argument}={LSA!r} to choose LSA.",
-        )
-    return None if isinstance(embedding, str) and embedding == LSA else embedding
-
-
-@contextmanager
-def in_host_words(**names: str) -> Iterator[None]:
-    """Have errors call parameters as the host does, by the core's names."""
-    try:
-        yield
-    except InvalidParameter as error:
-        core = "|".join(names)
-        said = re.sub(
-            rf"^(?:{core})\b|\b(?:{core})(?==)",
-            lambda name: names[name[0]],
-            str(error),
-        )
-        raise type(error)(said) from error.__cause__
-
-
 def check_limits(order: str, k: float | None, max_tokens: float | None) -> None:
     """Raise InvalidParameter for limits of evidence that are not allowed."""
     check_choice("order", order, ORDERS)
@@ -261,41 +219,3 @@ def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
             "The documents are chunks from a splitter. This retriever splits documents itself, "
             "by section: pass whole documents.",
         )
-
-
-# Names of the model that embeds, in the hosts and the core.
-EMBEDDER_NAMES = ("embedding", "embeddings", "embed_model", "embedder")
-
-
-def with_one_embedder(options: Mapping[str, Any], own: str) -> dict[str, Any]:
-    """The options with the embedding model under the host's `own` name for it."""
-    others = {name: own for name in EMBEDDER_NAMES if name != own}
-    said = {
-        name: value
-        for name, value in options.items()
-        if name not in EMBEDDER_NAMES or value is not None
-    }
-    return resolve_aliases(said, others)
-
-
-def resolve_aliases(options: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """The options with another name that means the same as its own.
-
-    Example:
-        >>> resolve_aliases({"k": 3}, {"k": "similarity_top_k"})
-        {'similarity_top_k': 3}
-
-    Raises:
-        InvalidParameter: both names are given.
-    """
-    renamed = dict(options)
-    for other, name in names.items():
-        if other not in renamed:
-            continue
-        value = renamed.pop(other)
-        if name in renamed:
-            raise InvalidParameter(
-                f"{name} and {other} mean the same; got both. Leave one out."
-            )
-        renamed[name] = value
-    return renamed

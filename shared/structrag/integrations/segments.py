@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import (
+    InvalidParameter,
+    UnknownDocument,
+    check_at_least,
+    check_choice,
+)
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.index import Index
-from structrag.integrations.places import chunk_at
 from structrag.integrations.stores import rank_scores
 from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk, Hit
@@ -189,3 +194,18 @@ def _scores(scores: Sequence[Any]) -> list[float]:
     if is_falling and len(numbers) == len(scores):
         return numbers
     return rank_scores(len(scores))
+
+
+def chunk_at(reader: CorpusReader, doc_id: str, start: int, end: int) -> Chunk | None:
+    """The chunk of a document that contains the characters `[start, end)`. None if there is no such
+    document or chunk. If chunks overlap, the last one that begins at or before `start` counts.
+    """
+    try:
+        rows = reader.rows_of(doc_id)
+    except UnknownDocument:
+        return None
+    place = bisect_right(rows, start, key=lambda row: reader.chunk(row).start) - 1
+    if place < 0:  # every chunk begins behind `start`
+        return None
+    chunk = reader.chunk(rows[place])
+    return chunk if end <= chunk.end else None

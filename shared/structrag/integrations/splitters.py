@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import fields
 from inspect import cleandoc
 from typing import Any
 
-from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 
 UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
@@ -103,27 +101,3 @@ def decides_on_vectors(settings: Any) -> bool:
     and so by LSA's where none is given."""
     margin = getattr(settings, "margin", "similarity")
     return settings.boundary_embedder is None and margin == "similarity"
-
-
-def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:
-    """Whether titles stand in front of IDMS's chunks. `settings` are those of its splitter. As
-    published sentences are added alone, and a chunk may lie in several sections."""
-    in_one_section = settings.get("respect_sections", True)
-    return bool(enrich == "none" or (enrich != "paper" and in_one_section))
-
-
-def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:
-    """IDMS's margin. Without a model "auto" is "words", the fastest that needs none."""
-    return "words" if margin == "auto" and embedder is None and llm is None else margin
-
-
-def idms_target(target: int | None, max_tokens: int) -> int:
-    """The size that IDMS's merging aims at.
-
-    None: the same share of the limit as by default, at least 1.
-    """
-    if target is not None:
-        return target
-    defaults = defaults_of(IDMSSplitter)
-    share = int(defaults["target_tokens"]), int(defaults["max_tokens"])
-    return max(1, max_tokens * share[0] // share[1])

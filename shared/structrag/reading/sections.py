@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from structrag.errors import InvalidParameter, warn_user
 from structrag.reading.formats import format_named
@@ -98,6 +99,15 @@ def remember_headings(document: Document, headings: list[Heading]) -> None:
     """Spare the next `parse` of a Markdown document the search for headings. Its title took it
     already."""
     _memory.keep(_markdown_outline(document, headings), True)
+
+
+def replace_facts(document: Document, **facts: Any) -> Document:
+    """The document with another title or metadata, and with the outline remembered for it."""
+    changed = replace(document, **facts)
+    outline = _memory.find(document, True)
+    if outline is not None:
+        _memory.keep(replace(outline, document=changed), True)
+    return changed
 
 
 def _markdown_outline(document: Document, headings: list[Heading]) -> Outline:

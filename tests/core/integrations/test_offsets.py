@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from structrag.index.index import Index
 from structrag.integrations.places import (
     TrimmedLength,
-    chunk_at,
     original_span,
     slice_places,
     trim_span,
@@ -17,6 +16,7 @@ from structrag.integrations.places import (
     trimmed_text,
     trusted_start,
 )
+from structrag.integrations.segments import chunk_at
 from structrag.reading.files import read_text
 from structrag.records import Chunk
 

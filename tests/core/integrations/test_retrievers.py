@@ -8,11 +8,8 @@ from fixture_cases import examples
 from structrag.errors import (
     InvalidParameter,
 )
-from structrag.integrations.retrievers import (
-    HostRetriever,
-    chosen_embedding,
-    passage,
-)
+from structrag.integrations.arguments import chosen_embedding
+from structrag.integrations.retrievers import HostRetriever, passage
 from structrag.records import Chunk
 from structrag.retrieval.multihop.twohop import TwoHop
 

@@ -6,12 +6,8 @@ import pytest
 from fixture_cases import examples
 
 from structrag.errors import InvalidParameter
-from structrag.integrations.splitters import (
-    idms_margin,
-    idms_target,
-    overlap_within,
-    shows_path,
-)
+from structrag.integrations.enriching import idms_margin, idms_target, shows_path
+from structrag.integrations.splitters import overlap_within
 
 
 def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
