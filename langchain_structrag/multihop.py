@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -18,6 +18,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
+from typing_extensions import Unpack
 
 from langchain_structrag.conversion import digest, document_id, document_with
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
@@ -38,9 +39,6 @@ from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import names_by_form
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class TwoHopRetriever(KnownFields, ToolRetriever):

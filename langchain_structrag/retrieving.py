@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -20,7 +20,7 @@ from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableLambda, run_in_executor
 from langchain_text_splitters import TextSplitter
 from pydantic import ConfigDict, Field, PrivateAttr
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 import structrag.records as core
 from langchain_structrag.conversion import (
@@ -69,9 +69,6 @@ from structrag.integrations.retrievers import (
 )
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 SAME = {"filter": "where"}  # other names that are taken
 STORE_OPTIONS = ("store_filter", "max_results")  # of a vector store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -15,7 +15,7 @@ from llama_index.core.callbacks.base import EventContext
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import FunctionTool
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from llama_index_structrag.conversion import set_metadata
 from llama_index_structrag.models import core_model
@@ -36,9 +36,6 @@ from structrag.retrieval.multihop.selfask import SelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import EntityFinder, names_by_form
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class TwoHopRetriever(ToolRetriever):

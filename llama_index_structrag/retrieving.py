@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import asdict, replace
 from functools import cache, partial
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -25,7 +25,7 @@ from llama_index.core.vector_stores.types import (
     FilterCondition,
     MetadataFilters,
 )
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from llama_index_structrag.conversion import (
     check_nodes,
@@ -57,9 +57,6 @@ from structrag.integrations.retrievers import (
     warn_of_fallbacks,
 )
 from structrag.records import Chunk, Document, Hit
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 dispatcher = get_dispatcher(__name__)
 CORE_NAMES = {"node_parser": "splitter", "vector_store": "dense_store"}

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from rooms import ROOMS
@@ -156,23 +156,55 @@ def test_import_is_light() -> None:
     assert in_fresh_python(code) == []
 
 
+MODELS_AND_STORES = [
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "sklearn",
+    "scipy",
+    "pandas",
+    "nltk",
+    "lancedb",
+    "pymilvus",
+    "structrag.index",
+    "structrag.retrieval",
+    "structrag.models",
+    "structrag.chunks.model_splitter",
+]
+
+
 @pytest.mark.parametrize(
-    "name", ["Document", "parse", "StructragError", "ContentAwareSplitter"]
+    ("package", "name", "further"),
+    [
+        *(
+            ("structrag", name, ["langchain_core", "llama_index"])
+            for name in ("Document", "parse", "StructragError", "ContentAwareSplitter")
+        ),
+        ("langchain_structrag", "ContentAwareTextSplitter", ["langsmith"]),
+        ("langchain_structrag", "FixedTextSplitter", ["langsmith"]),
+        ("llama_index_structrag", "ContentAwareNodeParser", []),
+        ("llama_index_structrag", "FixedNodeParser", []),
+    ],
 )
-def test_splitting_needs_no_model_package(name: str) -> None:
-    heavy = [
-        "torch",
-        "transformers",
-        "sentence_transformers",
-        "langchain_core",
-        "llama_index",
-        "sklearn",
-    ]
+def test_splitting_needs_no_model_package_and_no_retriever(
+    package: str, name: str, further: list[str]
+) -> None:
+    """What LlamaIndex imports itself does not count."""
+    host = "import llama_index.core.node_parser; " if "llama" in package else ""
     code = (
-        f"import json, sys, structrag; structrag.{name}; print(json.dumps([n for n in {heavy!r} "
-        "if n in sys.modules]))"
+        f"import json, sys; {host}before = set(sys.modules); import {package}; {package}.{name}; "
+        f"print(json.dumps([n for n in {[*MODELS_AND_STORES, *further]!r} "
+        "if n in sys.modules and n not in before]))"
     )
     assert in_fresh_python(code) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES[:2])
+def test_hints_of_the_adapters_can_be_read(package: str) -> None:
+    module = importlib.import_module(package)
+    for value in map(vars(module).get, module.__all__):
+        get_type_hints(value)
+        get_type_hints(value.__init__)
 
 
 def test_import_is_quick() -> None:

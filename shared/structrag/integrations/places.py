@@ -122,11 +122,19 @@ def trimmed(chunk: Chunk) -> Chunk:
     start, end = trim_span(chunk.text)
     if end - start == len(chunk.text):
         return chunk
-    return replace(
-        chunk,
-        start=chunk.start + start,
-        end=chunk.start + end,
-        text=chunk.text[start:end],
+    return Chunk(  # `replace` would take several times as long
+        chunk.id,
+        chunk.doc_id,
+        chunk.section_id,
+        chunk.start + start,
+        chunk.start + end,
+        chunk.text[start:end],
+        chunk.context,
+        chunk.n_tokens,
+        chunk.path,
+        chunk.kind,
+        chunk.extras,
+        chunk.body_start,
     )
 
 
