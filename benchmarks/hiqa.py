@@ -13,9 +13,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -23,9 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import hiqa_boards, hiqa_chroma, hiqa_pooled, hiqa_speed, quality
 from benchmarks.hiqa_peers import PACKAGES
-from benchmarks.machine import machine_line, versions_line
-from benchmarks.question_sets import DataMissing
-from benchmarks.speed_tables import Table, render, save_part
+from benchmarks.machine import versions_line
+from benchmarks.speed_tables import Table, run_parts
 from structrag.model_calls.cache import Cache
 
 PARTS = ("boards", "chroma", "pooled", "speed")
@@ -45,29 +43,6 @@ def tables(part: str, options: argparse.Namespace) -> list[Table]:
     if part == "chroma":
         return hiqa_chroma.run(embedder, label, cache, counter, counter_label)
     return hiqa_pooled.run(embedder, label, cache, options.contracts, counter)
-
-
-def save(folder: Path, part: str, record: dict[str, Any]) -> None:
-    """Replace one part's record in hiqa.json, and write hiqa.md from all."""
-    head = f"# HiQA\n\nMeasured by {COMMAND}."
-    save_part(
-        folder / "hiqa.json",
-        part,
-        record,
-        parts=PARTS,
-        head=head,
-        markdown=markdown,
-        scripts=[__file__],
-    )
-
-
-def markdown(part: str, record: Mapping[str, Any]) -> str:
-    """All tables of a part."""
-    pages = [
-        render(table, machine=record["machine"], versions=record["versions"])
-        for table in record["tables"]
-    ]
-    return "\n".join([f"## {part}\n", *pages])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,20 +77,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("documents", "contracts", "repeat"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} must be at least 1; got {getattr(options, name)}.")
-    for part in PARTS if options.part == "all" else (options.part,):
-        try:
-            found = tables(part, options)
-        except DataMissing as error:
-            print(f"{part}: {error}", file=sys.stderr)
-            continue
-        record = {
-            "machine": machine_line(),
+    return run_parts(
+        options.part,
+        PARTS,
+        options.output / "hiqa.json",
+        lambda part: {
             "versions": versions_line(PACKAGES),
-            "tables": [table.as_dict() for table in found],
-        }
-        print(markdown(part, record))
-        save(options.output, part, record)
-    return 0
+            "tables": tables(part, options),
+        },
+        head=f"# HiQA\n\nMeasured by {COMMAND}.",
+        scripts=lambda part: [__file__],
+    )
 
 
 if __name__ == "__main__":

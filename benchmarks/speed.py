@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from benchmarks.machine import machine_line, versions_line
-from benchmarks.question_sets import DataMissing
-from benchmarks.speed_tables import render, save_part
+from benchmarks.machine import versions_line
+from benchmarks.speed_tables import run_parts
 
 PARTS = ("parse", "views", "search", "store")
-RESULTS = Path(__file__).resolve().parent / "results"
+HERE = Path(__file__).resolve().parent
+HEAD = "# Speed\n\nMeasured by `python benchmarks/speed.py [parse|views|search|store|all]`."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,57 +41,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--results",
         type=Path,
-        default=RESULTS,
+        default=HERE / "results",
         help="folder for speed.json and speed.md",
     )
     options = parser.parse_args(arguments)
     if options.repeat < 1:
         parser.error(f"--repeat must be at least 1; got {options.repeat}.")
-    for part in PARTS if options.part == "all" else (options.part,):
-        try:
-            measure(part, options.repeat, options.results)
-        except DataMissing as error:
-            print(f"{part}: {error}", file=sys.stderr)
-    return 0
 
+    def measure(part: str) -> dict[str, Any]:
+        module = import_module(f"benchmarks.speed_{part}")
+        tables = module.run(options.repeat)
+        versions = versions_line(module.PACKAGES)
+        return {"versions": versions, "repeat": options.repeat, "tables": tables}
 
-def measure(part: str, repeat: int, folder: Path) -> None:
-    """Run one part, print its tables and put them into the result files."""
-    module = import_module(f"benchmarks.speed_{part}")
-    tables = [table.as_dict() for table in module.run(repeat)]
-    record = {
-        "machine": machine_line(),
-        "versions": versions_line(module.PACKAGES),
-        "repeat": repeat,
-        "tables": tables,
-    }
-    print(part_markdown(part, record))
-    save(folder, part, record)
-
-
-def save(folder: Path, part: str, record: dict[str, Any]) -> None:
-    """Replace one part's record in speed.json, and write speed.md from all."""
-    command = "`python benchmarks/speed.py [parse|views|search|store|all]`"
-    head = f"# Speed\n\nMeasured by {command}."
-    save_part(
-        folder / "speed.json",
-        part,
-        record,
-        parts=PARTS,
-        head=head,
-        markdown=part_markdown,
-        scripts=[__file__, str(Path(__file__).with_name(f"speed_{part}.py"))],
+    return run_parts(
+        options.part,
+        PARTS,
+        options.results / "speed.json",
+        measure,
+        head=HEAD,
+        note="; {repeat} repetitions by turns",
+        scripts=lambda part: [__file__, str(HERE / f"speed_{part}.py")],
     )
-
-
-def part_markdown(part: str, record: Mapping[str, Any]) -> str:
-    """All tables of a part as Markdown."""
-    machine = f"{record['machine']}; {record['repeat']} repetitions by turns"
-    tables = [
-        render(table, machine=machine, versions=record["versions"])
-        for table in record["tables"]
-    ]
-    return "\n".join([f"## {part}\n", *tables])
 
 
 if __name__ == "__main__":

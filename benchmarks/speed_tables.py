@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks.freshness import stamped
+from benchmarks.machine import machine_line
+from benchmarks.question_sets import DataMissing
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,48 @@ def render(table: Mapping[str, Any], *, machine: str, versions: str) -> str:
     lines += [f"- Machine: {machine}", f"- Versions: {versions}"]
     lines += [f"- Corpus: {table['corpus']}"] * bool(table["corpus"])
     return "\n".join(lines) + "\n"
+
+
+def run_parts(
+    chosen: str,
+    parts: Sequence[str],
+    file: Path,
+    measure: Callable[[str], dict[str, Any]],
+    *,
+    head: str,
+    note: str = "",
+    scripts: Callable[[str], Sequence[str]],
+) -> int:
+    """Measure the parts asked for ("all": each), print their tables, put them into a JSON file and
+    its page. A record has `tables` (of `Table`) and `versions`. Parts without data are named."""
+
+    def markdown(part: str, record: Mapping[str, Any]) -> str:
+        machine = record["machine"] + note.format(**record)
+        tables = [
+            render(table, machine=machine, versions=record["versions"])
+            for table in record["tables"]
+        ]
+        return "\n".join([f"## {part}\n", *tables])
+
+    for part in parts if chosen == "all" else (chosen,):
+        try:
+            measured = measure(part)
+        except DataMissing as error:
+            print(f"{part}: {error}", file=sys.stderr)
+            continue
+        tables = [table.as_dict() for table in measured["tables"]]
+        record = {"machine": machine_line(), **measured, "tables": tables}
+        print(markdown(part, record))
+        save_part(
+            file,
+            part,
+            record,
+            parts=parts,
+            head=head,
+            markdown=markdown,
+            scripts=scripts(part),
+        )
+    return 0
 
 
 def save_part(

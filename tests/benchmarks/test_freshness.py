@@ -98,4 +98,4 @@ def test_every_script_of_results_says_its_code() -> None:
         if name.startswith("integrations/"):
             continue  # prints tables, of which a page is put together
         code = (folder / name).read_text(encoding="utf-8")
-        assert "benchmarks.freshness import" in code or "save_part" in code, name
+        assert "benchmarks.freshness import" in code or "run_parts" in code, name
