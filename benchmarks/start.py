@@ -180,16 +180,20 @@ def throughput(texts: list[str], repeat: int) -> str:
             ),
         },
     }
-    pairs["a page of docs"] = {
+    by_clock = "a page of docs, by the clock"
+    pairs[by_clock] = {
         "in this process": partial(read_file, DOCS / "limits.md", isolated=False),
         "in a reader process": partial(read_file, DOCS / "limits.md", isolated=True),
     }
     rows = []
     for what, tasks in pairs.items():
         timings = by_turns(tasks, repeat)
-        first, ours = (min(timing.cpu) for timing in timings.values())
+        first, ours = (
+            min(timing.wall if what == by_clock else timing.cpu)
+            for timing in timings.values()
+        )
         rows.append(
-            [what, *tasks, f"{first:.2f}", f"{ours:.2f}", f"{ours / first:.2f}"]
+            [what, *tasks, f"{first:.2g}", f"{ours:.2g}", f"{ours / first:.2f}"]
         )
     return markdown_table(["what", "first", "second", "s", "s", "ratio"], rows)
 

@@ -202,7 +202,7 @@ def test_splitting_needs_no_model_package_and_no_retriever(
 @pytest.mark.parametrize("package", PACKAGES[:2])
 def test_hints_of_the_adapters_can_be_read(package: str) -> None:
     module = importlib.import_module(package)
-    for value in map(vars(module).get, module.__all__):
+    for value in [getattr(module, name) for name in module.__all__]:
         get_type_hints(value)
         get_type_hints(value.__init__)
 
