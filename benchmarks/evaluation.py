@@ -118,6 +118,7 @@ RESULTS_IN_ORDER = (
     Result("Splitters of code", "code_splitters.md", "code_splitters.py"),
     Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
     Result("The estimate of tokens", "token_estimate.md", "token_estimate.py"),
+    Result("Ends of sentences, beside Punkt", "sentences.md", "sentences.py"),
     Result("Speed", "speed.md", "speed.py"),
     Result(
         "Stores, loaders and elements of others",

@@ -89,8 +89,9 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         >>> document = Document("Cats sleep all day. The blue pump leaks at the seal. Birds sing.")
         >>> compressor = EvidenceCompressor(max_tokens=10)  # or with an embedding
         >>> (short,) = compressor.compress_documents([document], "Which pump leaks?")
-        >>> short.page_content
-        'The blue pump leaks at the seal.'
+        >>> print(short.page_content)
+        […]
+        The blue pump leaks at the seal.
 
     Use it in `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of one
     document's `page_content`, after its context as in `EvidenceRetriever`. It has the document's

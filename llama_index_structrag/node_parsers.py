@@ -13,7 +13,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.integrations.splitters import UNLIMITED, overlap_within
 from structrag.reading.settings import ReadingSettings
-from structrag.text.cutting import SentenceSplitter
+from structrag.text.sentences import SentenceSplitter
 
 if TYPE_CHECKING:
     _ContentAware = StructureNodeParser

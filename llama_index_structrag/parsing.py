@@ -380,11 +380,11 @@ class StructureNodeParser(NodeParser):
     ) -> list[BaseNode]:
         fitter = Fitter(self)
         shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
-        return self._finished(
-            # They ask for nothing, so the first step is the last.
-            nodes,
-            [advance(self._node_flow(node, fitter), None).result for node in shown],
-        )
+        # They ask for nothing, so the first step is the last.
+        ended: list[Any] = [
+            advance(self._node_flow(node, fitter), None) for node in shown
+        ]
+        return self._finished(nodes, [done.result for done in ended])
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any

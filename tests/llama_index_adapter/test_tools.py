@@ -109,4 +109,4 @@ async def test_a_reasoning_agent_answers_from_what_the_tool_cites() -> None:
         "When does it wear?"
     )
     assert str(answer) == "After a year [1]."
-    assert "[1] pump.md, Pump, characters 0 to 72" in llm.prompts[-1]
+    assert "[1] pump.md, Pump > Seal, characters 0 to 72" in llm.prompts[-1]

@@ -25,6 +25,7 @@ PLACE_KEY = "place"  # "slide 4", "cell 12"
 FORMAT_KEY = "text_format"  # the format that a formatter made
 FORMAT_REPORT_KEY = "format_report"
 PAGES_KEY = "pages"  # their number in a PDF
+PATHS_KEY = "heading_paths"
 CONTEXT_KEY = "heading_context"  # titles, and header rows of a cut table
 INDEX_KEY = (
     "evidence_index"  # handle of the index that holds a passage, in this process
@@ -160,10 +161,13 @@ def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
 
 
 def heading_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """A chunk's `heading_path` and `section_id`."""
+    """A chunk's `heading_path` and `section_id`; of evidence that reaches over several sections
+    also `heading_paths`, in reading order."""
+    paths = [SEPARATOR.join(path) for path in chunk.extras.get("paths", ())]
     return {
         "heading_path": heading_path(chunk, lists=lists),
         "section_id": chunk.section_id,
+        **({PATHS_KEY: paths if lists else "\n".join(paths)} if paths else {}),
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from structrag.integrations.metadata import (
     CONTEXT_KEY,
+    PATHS_KEY,
     SEGMENT_TEXT_KEY,
     UNKNOWN,
     HitMetadata,
@@ -160,6 +161,7 @@ class TrimmedLength:
 # Keys that a chunk does not inherit from the chunk that it is cut from.
 REPLACED_KEYS = (
     "start_index", "end_index", "section_id", "source_start", "source_end", SEGMENT_TEXT_KEY,
+    PATHS_KEY,
 )  # fmt: skip
 _TITLE = "title"  # of the whole document, as loaders give it
 
@@ -231,7 +233,10 @@ def parent_of(
     """
     ends = [metadata.get(key) for key in ("source_start", "source_end")]
     numbers = tuple(end for end in ends if isinstance(end, int) and end >= 0)
-    path = titles_of(metadata.get("heading_path"))
+    # Evidence of several sections has the path of its best sentence, not of its beginning.
+    paths = metadata.get(PATHS_KEY)
+    lines = paths.split("\n") if isinstance(paths, str) else paths
+    path = titles_of(lines[0] if lines else metadata.get("heading_path"))
     source = (numbers[0], numbers[1]) if len(numbers) == 2 else None
     return Origin(start, source, path, titles_above(path, document))
 
