@@ -20,6 +20,7 @@ from structrag.integrations.metadata import (
     PAGE_LABEL_KEY,
     HitMetadata,
     place_notes,
+    with_facts,
 )
 from structrag.integrations.places import (
     Origin,
@@ -43,8 +44,12 @@ def to_split(
 ) -> tuple[core.Document, Origin]:
     """A document to be split, and its place in its source. The place is in what an earlier splitter
     cut it from."""
-    source = to_core(document, format=format)
     start, end = (document.metadata.get(key) for key in ("start_index", "end_index"))
+    # Ids are made without offsets: text that is added in front would change them all.
+    metadata = with_facts(document.metadata, {})
+    for key in ("start_index", "end_index"):
+        metadata.pop(key, None)
+    source = to_core(document.model_copy(update={"metadata": metadata}), format=format)
     if not isinstance(start, int):
         place: int | None = 0
     elif isinstance(end, int):

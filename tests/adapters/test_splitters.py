@@ -276,6 +276,54 @@ def test_the_embedding_has_several_names(framework: Any, alias: str) -> None:
         pic(**{"embedder": 1, "embed_model": 2, alias: 3})
 
 
+# -- ids
+
+STEADY: dict[str, dict[str, Any]] = {
+    "Fixed": {"within_sections": True},
+    "IDMS": {"margin": "words"},
+    "PIC": {"embedding": HashEmbedder()},
+}
+
+
+def manual(bodies: list[int]) -> list[str]:
+    """Sections of so many sentences, some of them equal to others."""
+    sentences = [f"Part {i} is cleaned in week {i * 7}. " for i in range(6)]
+    return [
+        f"## Part {size}\n\n{''.join(sentences[:size])}\n\n" for size in [0, *bodies]
+    ]
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=repr)
+@settings(max_examples=5, deadline=None)
+@given(
+    bodies=st.lists(st.integers(1, 6), min_size=4, max_size=9), place=st.integers(1, 4)
+)
+def test_an_edit_gives_new_ids_to_three_chunks_at_most(
+    framework: Any, name: str, bodies: list[int], place: int
+) -> None:
+    splitter = framework.splitter(name, 60, format="markdown", **STEADY.get(name, {}))
+
+    def ids(sections: list[str], source: str = "a.md") -> set[str]:
+        named = {"id": source} if framework.name == "llama_index" else {}
+        document = framework.document(
+            "".join(sections), **named, **{framework.file_key: source}
+        )
+        chunks = framework.split(splitter, document)
+        assert len({chunk.id for chunk in chunks}) == len(chunks)
+        return {chunk.id for chunk in chunks}
+
+    sections = manual(bodies)
+    before, edited = ids(sections), sections[place].replace("Part 0 is", "New. It is")
+    head, tail = sections[:place], sections[place + 1 :]
+    added = "## Part new\n\nIt is new.\n\n"
+    assert len(ids([*head, edited, *tail]) - before) <= 3
+    assert len(ids([*head, added, *sections[place:]]) - before) <= 3
+    assert len(ids([*head, *tail]) - before) <= 2
+    assert len(before - ids([*head, *tail])) <= 3
+    assert not before & ids(sections, "renamed.md")
+
+
 # -- as published
 
 

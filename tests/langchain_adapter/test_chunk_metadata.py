@@ -75,6 +75,17 @@ def test_splitting_visible_text_of_a_page_again_keeps_the_place_in_the_markup() 
     assert pieces[-1].metadata["end_index"] == parent.metadata["end_index"]
 
 
+def test_ids_of_parts_that_move_stay() -> None:
+    def ids(start: int) -> list[str | None]:
+        parts = [
+            Document("# A\n\nOne.", metadata={"source": "a.md", "start_index": place})
+            for place in (start, start + 500)
+        ]
+        return [one.id for one in ContentAwareTextSplitter().split_documents(parts)]
+
+    assert ids(0) == ids(40) and len(set(ids(0))) == 2
+
+
 def test_a_place_that_nobody_knows_is_none() -> None:
     parent = Document("# A\n\nOne. Two.", metadata={"start_index": 40, "end_index": 41})
     (piece,) = ContentAwareTextSplitter().split_documents([parent])
