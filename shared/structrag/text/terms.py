@@ -421,21 +421,14 @@ def stems(text: str, *, language: str = "english") -> list[str]:
 
 def count_stems(texts: Sequence[str], *, language: str = "english") -> StemCounts:
     """The stems of several texts, counted."""
-    rows: list[int] = []
-    keys: list[int] = []
-    counts: list[int] = []
-    lengths: list[int] = []
-    for row, of_text in enumerate(_stemmed(texts, language)):
-        lengths.append(len(of_text))
-        for stem, count in Counter(of_text).items():
-            rows.append(row)
-            keys.append(_key(stem))
-            counts.append(count)
+    stemmed = _stemmed(texts, language)
+    counted = [Counter(of_text) for of_text in stemmed]
+    counts = [count for of_text in counted for count in of_text.values()]
     return StemCounts(
-        np.array(keys, dtype=np.uint64),
-        np.array(rows, dtype=np.int32),
+        stem_keys(stem for of_text in counted for stem in of_text),
+        np.repeat(np.arange(len(counted), dtype=np.int32), [*map(len, counted)]),
         np.array(counts, dtype=np.int32),
-        np.array(lengths, dtype=np.int32),
+        np.array([*map(len, stemmed)], dtype=np.int32),
     )
 
 
@@ -449,6 +442,7 @@ def _stemmed(texts: Sequence[str], language: str) -> list[list[str]]:
     return [tokenizer(text) for text in texts]
 
 
+@lru_cache(maxsize=16384)
 def _key(word: str) -> int:
     digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")

@@ -151,7 +151,7 @@ def read_atoms(outline: Outline, read_options: ReadOptions) -> AtomArrays:
 
 
 def _window_stems(lengths: Int32Array, tokens: Int32Array) -> Int32Array:
-    summed = [window_sums(lengths, of) for of in _windows(tokens)]
+    summed = window_sums(lengths, _windows(tokens))
     return np.stack(summed, axis=1).astype(np.int32)
 
 
@@ -292,7 +292,7 @@ def with_sums(atoms: AtomArrays, sums: NDArray[Any]) -> AtomArrays:
     _, *wider = _windows(atoms.tokens)
     directions, own = byte_rows(sums), np.linalg.norm(sums, axis=1)
     kept = _scaled(directions, own)
-    lengths = [np.linalg.norm(window_sums(kept, of), axis=1) for of in wider]
+    lengths = [np.linalg.norm(sums, axis=1) for sums in window_sums(kept, wider)]
     columns = np.stack([own, *lengths], axis=1).astype(np.float32)
     return replace(atoms, sums=directions, lengths=columns)
 

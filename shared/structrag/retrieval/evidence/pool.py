@@ -154,10 +154,8 @@ class Pool:
         of_sections = np.add.reduceat(sums, section_starts(self.sections), axis=0)
         lengths.append(np.linalg.norm(of_sections, axis=1)[self.sections])
         return [
-            np.divide(
-                window_sums(dots, of), length, out=np.zeros(len(self)), where=length > 0
-            )
-            for of, length in zip(self.summed, lengths, strict=True)
+            np.divide(dot, length, out=np.zeros(len(self)), where=length > 0)
+            for dot, length in zip(window_sums(dots, self.summed), lengths, strict=True)
         ]
 
     # -- tokens
@@ -197,7 +195,7 @@ class Pool:
     def stem_lengths(self) -> list[FloatArray]:
         """The stems in each atom's window, for each of `summed`, as far as the window was read."""
         lengths = self.atoms.stem_lengths.astype(np.float64)
-        return [window_sums(lengths, of) for of in self.summed]
+        return window_sums(lengths, self.summed)
 
     @cached_property
     def mean_stem_lengths(self) -> list[float]:

@@ -182,8 +182,8 @@ def _stems(
         if not counts.any():
             continue
         weight = times[number] * weights[number]
-        for score, of, norm in zip(scores, pool.summed, norms, strict=True):
-            tf = window_sums(counts, of)
+        tfs = window_sums(counts, pool.summed)
+        for score, tf, norm in zip(scores, tfs, norms, strict=True):
             score += weight * tf / (tf + norm)
     *around, section = map(maxnorm, scores)
     return {

@@ -6,7 +6,7 @@ of atom i's. It is a run of atoms, given by its first atom and the one after its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,13 +54,13 @@ def middles_of(tokens: NDArray[Any]) -> FloatArray:
     return np.cumsum(sizes) - sizes / 2
 
 
-def window_sums(values: NDArray[Any], of: Windows) -> NDArray[Any]:
-    """The sum of the values, rows of atoms, over each window."""
+def window_sums(values: NDArray[Any], of: Iterable[Windows]) -> list[NDArray[Any]]:
+    """The sum of the values, rows of atoms, over each window, for each kind."""
     sums = np.zeros(
         (len(values) + 1, *values.shape[1:]), dtype=np.result_type(values, np.float64)
     )
     np.cumsum(values, axis=0, out=sums[1:])
-    return sums[of.stops] - sums[of.firsts]
+    return [sums[one.stops] - sums[one.firsts] for one in of]
 
 
 def weighted_maxima(

@@ -26,7 +26,7 @@ def test_runs_sums_and_maxima_are_those_of_loops(
     matches = draw.normal(size=(len(sizes), 70)).astype(np.float32)
     weights = draw.random(70)
     found = weighted_maxima(matches, weights, [of])[0]
-    sums = window_sums(matches.astype(np.float64), of)
+    (sums,) = window_sums(matches.astype(np.float64), [of])
     for i, middle in enumerate(middles):
         near = np.abs(middles - middle) <= width / 2
         near = near if width > 1 else np.arange(len(sizes)) == i
