@@ -19,7 +19,6 @@ from structrag.text.terms import Tokenizer
 
 _ONE_AT_A_TIME = Lock()  # the number of threads is changed for a moment
 _SPARE = 10  # dimensions beside those that are kept
-_ROUNDS = 2
 
 
 class LsaFit:
@@ -80,8 +79,8 @@ class LsaFit:
 def _term_vectors(table: TfIdf, rank: int) -> Array:
     """The leading right singular vectors of a table, as columns whose largest number is positive.
 
-    By a random start that the table sharpens (Halko, Martinsson and Tropp 2011, algorithm 4.4).
-    More rounds come nearer to the exact vectors, which find no more.
+    By a random start that the table sharpens once (Halko, Martinsson and Tropp 2011, algorithm
+    4.4). More rounds come nearer to the exact vectors, which find no more.
     """
     by_text = table.ends, table.columns, table.values.astype(np.float32)
     ends, texts, values = table.turned()
@@ -90,8 +89,7 @@ def _term_vectors(table: TfIdf, rank: int) -> Array:
     tall, wide = (by_term, by_text) if has_more_terms else (by_text, by_term)
     shape = len(wide[0]) - 1, min(rank + _SPARE, len(wide[0]) - 1)
     basis = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
-    for _ in range(_ROUNDS):
-        basis, _triangle = np.linalg.qr(_product(wide, _product(tall, basis)))
+    basis, _ = np.linalg.qr(_product(wide, _product(tall, basis)))
     image = _product(tall, basis)
     squares, turn = np.linalg.eigh((image.T @ image).astype(np.float64))
     squares, turn = squares[: -rank - 1 : -1], turn[:, : -rank - 1 : -1]

@@ -228,9 +228,7 @@ def word_margins(
     return squash(_cosines(dots, lengths, inside))
 
 
-def _sums(
-    table: TfIdf, first: IntArray, last: IntArray
-) -> tuple[IntArray, FloatArray]:
+def _sums(table: TfIdf, first: IntArray, last: IntArray) -> tuple[IntArray, FloatArray]:
     """The sums of the rows from first[i] to last[i] where they are not 0, by i * terms + term."""
     starts = table.ends[first]
     sizes = table.ends[last] - starts

@@ -179,5 +179,7 @@ index.add([document])
 index.search("pumps")
 print(sorted(set(sys.modules) & {"scipy", "sklearn", "pandas", "nltk"}))
 """
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
     assert (output.stdout.strip(), output.stderr) == ("[]", "")
