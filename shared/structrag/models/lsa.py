@@ -97,9 +97,10 @@ def _term_vectors(table: TfIdf, rank: int) -> Array:
     turn = np.where(is_there, turn, 0)
     if has_more_terms:
         turn /= np.sqrt(np.where(is_there, squares, 1))
-    vectors = (image if has_more_terms else basis) @ turn.astype(np.float32)
+    vectors: Array = (image if has_more_terms else basis) @ turn.astype(np.float32)
     largest = np.abs(vectors).argmax(axis=0)
-    return vectors * np.sign(vectors[largest, np.arange(rank)])
+    vectors *= np.sign(vectors[largest, np.arange(rank)])
+    return vectors
 
 
 def _product(matrix: tuple[IntArray, IntArray, Array], dense: Array) -> Array:

@@ -220,7 +220,7 @@ def word_margins(
     others, other_sums = _sums(table, gaps, high)
     _, left, right = np.intersect1d(keys, others, True, return_indices=True)
 
-    def by_gap(keys: IntArray, products: FloatArray) -> FloatArray:
+    def by_gap(keys: IntArray, products: FloatArray) -> Any:
         return np.bincount(keys // max(1, len(table.terms)), products, len(gaps))
 
     dots = by_gap(keys[left], sums[left] * other_sums[right])
@@ -234,9 +234,10 @@ def _sums(table: TfIdf, first: IntArray, last: IntArray) -> tuple[IntArray, Floa
     sizes = table.ends[last] - starts
     totals = running_totals(sizes)
     places = np.arange(totals[-1]) + np.repeat(starts - totals[:-1], sizes)
-    keys = np.repeat(np.arange(len(first)) * len(table.terms), sizes)
+    keys: Any = np.repeat(np.arange(len(first)) * len(table.terms), sizes)
     keys, which = np.unique(keys + table.columns[places], return_inverse=True)
-    return keys, np.bincount(which, table.values[places], len(keys))
+    sums: Any = np.bincount(which, table.values[places], len(keys))
+    return keys, sums
 
 
 def two_way(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class OnnxEncoder:
     batch_size: int = 16
     query_prompt: str = ""
     document_prompt: str = ""
+    _reader: TokenReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
@@ -108,7 +109,9 @@ class OnnxEncoder:
 
     def __reduce__(self) -> Any:
         """For pickle: loaded anew from the folder."""
-        return type(self), astuple(self)
+        prompts = self.query_prompt, self.document_prompt
+        settings = self.model, self.name, self.max_tokens, self.batch_size, *prompts
+        return type(self), settings
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text, special ones and the document prompt's included."""
