@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 import structrag
 
-loaded = {"sklearn", "nltk"} & set(sys.modules)
-if loaded:
-    sys.exit(f"import structrag loaded {loaded}")
 for module in (
+    "scipy",
+    "sklearn",
+    "nltk",
     "torch",
     "langchain_core",
     "llama_index",

@@ -125,6 +125,15 @@ def static(folder: Path) -> str:
     )
 
 
+def onnx(folder: Path) -> str:
+    """No weights are here, so this loads the packages and asks for a model that is not there."""
+    try:
+        structrag.models.OnnxEncoder(str(folder))
+    except structrag.errors.InvalidParameter as error:
+        return str(error)
+    sys.exit("an empty folder passed for a model")
+
+
 def cli(folder: Path) -> str:
     from structrag.cli import main
 
@@ -166,6 +175,7 @@ def paper(folder: Path) -> str:
     index = structrag.Index(preset="paper", views=["raw"])
     index.add([structrag.read_text(TEXT)])
     (hit, *_) = index.search("filter", route="bm25")
+    structrag.MultiViewRetriever(index, routes=["tfidf"]).search("filter")
     return f"{sys.modules['rank_bm25'].__name__} scores {hit.score}"
 
 
@@ -214,6 +224,7 @@ CHECKS = {
     "llama-index": llama_index,
     "models": models,
     "gguf": gguf,
+    "onnx": onnx,
     "static": static,
     "lancedb": lancedb,
     "milvus": milvus,

@@ -30,7 +30,7 @@ from structrag.records import Chunk, Document
 from structrag.retrieval.fusion import maxnorm, minmax, sum_of_parts
 
 SIZES = (100_000, 1_000_000)
-PACKAGES = ("structrag", "numpy", "scipy", "xxhash", "bm25s")
+PACKAGES = ("structrag", "numpy", "xxhash", "bm25s")
 DIMENSION = 384
 WORDS = 60
 VOCABULARY = 50_000

@@ -112,7 +112,6 @@ def _record(results: dict[str, CallStats], options: argparse.Namespace) -> None:
     rows: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     packages = (
         "numpy",
-        "scikit-learn",
         "pypdfium2",
         "langchain-core",
         "llama-index-core",

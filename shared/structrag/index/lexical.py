@@ -36,6 +36,7 @@ from structrag.index.ranking import (
     nth_best,
     ranking,
 )
+from structrag.text.arrays import running_totals
 from structrag.text.terms import Tokenizer
 
 # Rows less than one in so many are looked up in the postings, rather than all postings added.
@@ -287,12 +288,12 @@ def _transpose(
     n_rows: int,
     n_columns: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    if not len(indices):
-        return np.zeros(n_columns + 1, dtype=np.int64), indices, counts
-    from scipy.sparse import csr_matrix
-
-    turned = csr_matrix((counts, indices, indptr), shape=(n_rows, n_columns)).tocsc()
-    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data
+    order = indices.astype(np.int64) << 32 | np.arange(len(indices))
+    order.sort()  # several times faster than a stable argsort
+    order &= 0xFFFFFFFF
+    rows = np.repeat(np.arange(n_rows, dtype=np.int32), np.diff(indptr))
+    ends = running_totals(np.bincount(indices, minlength=n_columns))
+    return ends, rows[order], counts[order]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
     from structrag.models.llm import FunctionModel, TransformersSummariser
     from structrag.models.lsa import LsaEmbedder
+    from structrag.models.onnx_encoder import OnnxEncoder
     from structrag.models.scorers import CrossEncoderScorer, MonoT5
     from structrag.models.static import StaticEmbedder
     from structrag.models.token_vectors import ColbertTokens, TransformersTokens
@@ -24,6 +25,7 @@ _HOMES = {
     "FunctionModel": "structrag.models.llm",
     "LsaEmbedder": "structrag.models.lsa",
     "MonoT5": "structrag.models.scorers",
+    "OnnxEncoder": "structrag.models.onnx_encoder",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
     "TransformersMargin": "structrag.models.transformers_margin",
@@ -39,6 +41,7 @@ __all__ = [
     "FunctionModel",
     "LsaEmbedder",
     "MonoT5",
+    "OnnxEncoder",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
     "TransformersMargin",

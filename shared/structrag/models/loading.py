@@ -163,8 +163,12 @@ def weights_label(model: Any) -> str:
         types = sorted({_type(tensor) for tensor in tensors})
         parts = sorted(_tensor_digest(tensor) for tensor in tensors)
         return f"{'+'.join(types)}#{_joined(parts)}"
-    files = sorted(_file_digest(path) for path in _files(model))
-    return f"#{_joined(files)}" if files else ""
+    return files_label(_files(model))
+
+
+def files_label(files: Sequence[Path]) -> str:
+    """A digest of files by sizes and blocks; "" without any."""
+    return f"#{_joined(sorted(map(_file_digest, files)))}" if files else ""
 
 
 def weights_settings(model: Any) -> tuple[str, ...]:

@@ -6,16 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structrag._locks import Lock, cached_property
-from structrag.text.arrays import Array, bytes_text, text_bytes
+from structrag.models.tfidf import TfIdf
+from structrag.text.arrays import Array, IntArray, bytes_text, text_bytes
 from structrag.text.terms import Tokenizer
 
 _ONE_AT_A_TIME = Lock()  # the number of threads is changed for a moment
+_SPARE = 10  # dimensions beside those that are kept
 
 
 class LsaFit:
@@ -73,6 +76,42 @@ class LsaFit:
         return total / np.float32(length) if length > 1e-12 else np.zeros_like(total)
 
 
+def _term_vectors(table: TfIdf, rank: int) -> Array:
+    """The leading right singular vectors of a table, as columns whose largest number is positive.
+
+    By a random start that the table sharpens once (Halko, Martinsson and Tropp 2011, algorithm
+    4.4). More rounds come nearer to the exact vectors, which find no more.
+    """
+    by_text = table.ends, table.columns, table.values.astype(np.float32)
+    ends, texts, values = table.turned()
+    by_term = ends, texts, values.astype(np.float32)
+    has_more_terms = len(table.terms) >= len(table.ends) - 1
+    tall, wide = (by_term, by_text) if has_more_terms else (by_text, by_term)
+    shape = len(wide[0]) - 1, min(rank + _SPARE, len(wide[0]) - 1)
+    basis = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+    basis, _ = np.linalg.qr(_product(wide, _product(tall, basis)))
+    image = _product(tall, basis)
+    squares, turn = np.linalg.eigh((image.T @ image).astype(np.float64))
+    squares, turn = squares[: -rank - 1 : -1], turn[:, : -rank - 1 : -1]
+    is_there = squares > 1e-6 * squares[0]  # not all are, as among equal texts
+    turn = np.where(is_there, turn, 0)
+    if has_more_terms:
+        turn /= np.sqrt(np.where(is_there, squares, 1))
+    vectors: Array = (image if has_more_terms else basis) @ turn.astype(np.float32)
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors *= np.sign(vectors[largest, np.arange(rank)])
+    return vectors
+
+
+def _product(matrix: tuple[IntArray, IntArray, Array], dense: Array) -> Array:
+    """The product of a sparse matrix with a dense one."""
+    ends, columns, values = matrix
+    product = np.empty((len(ends) - 1, dense.shape[1]), dtype=np.float32)
+    for row, (first, last) in enumerate(pairwise(ends.tolist())):
+        np.dot(values[first:last], dense[columns[first:last]], out=product[row])
+    return product
+
+
 @dataclass(frozen=True)
 class LsaEmbedder:
     """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition.
@@ -98,33 +137,20 @@ class LsaEmbedder:
     def fit(self, texts: Sequence[str]) -> LsaEmbedder:
         """An embedder fitted on the texts. Fewer than three texts or terms, or one dimension: plain
         TF-IDF, no reduction."""
-        from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import TfidfVectorizer
         from threadpoolctl import threadpool_limits
 
-        vectorizer = TfidfVectorizer(
-            sublinear_tf=True,
-            tokenizer=self.tokenizer,
-            token_pattern=None,
-            lowercase=False,
-            dtype=np.float32,
-        )
-        try:
-            matrix = vectorizer.fit_transform(texts)
-        except ValueError:  # no text has a term
+        table = TfIdf.of(texts, self.tokenizer)
+        if not table.terms:
             return replace(self, fitted=None)
-        terms = vectorizer.get_feature_names_out().tolist()
-        weights = vectorizer.idf_.astype(np.float32)
-        rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
+        weights = table.weights.astype(np.float32)
+        rank = min(self.dimensions, len(texts) - 1, len(table.terms) - 1)
         if rank < 2:
-            return replace(self, fitted=LsaFit(terms, weights))
-        # Threads of BLAS wait for each other more than they work on matrices as narrow as these.
-        # Equal texts have no variance, by which the reduction divides for a figure nobody reads.
-        quiet = np.errstate(invalid="ignore", divide="ignore")
-        with _ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"), quiet:
-            reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
-        term_vectors = np.ascontiguousarray(reduction.components_.T, dtype=np.float32)
-        return replace(self, fitted=LsaFit(terms, weights, term_vectors))
+            return replace(self, fitted=LsaFit(table.terms, weights))
+        # Threads of BLAS wait for each other more than they work on matrices as narrow as these,
+        # and round otherwise than one.
+        with _ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"):
+            term_vectors = _term_vectors(table, rank)
+        return replace(self, fitted=LsaFit(table.terms, weights, term_vectors))
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
         """Unit vectors, a row for each text. Zeros for texts without a known word, and for all

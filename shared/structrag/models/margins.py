@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request
-from structrag.text.arrays import BoolArray, FloatArray, unit_vectors
+from structrag.models.tfidf import TfIdf
+from structrag.text.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    running_totals,
+    unit_vectors,
+)
 from structrag.text.terms import tokenizer_for
 
 # what the margins of a model were read from; the last two: there is no model, or one that gives
@@ -204,40 +211,33 @@ def word_margins(
     between two `scopes`. Texts without any word but stop words have the cosine 0. O(words x
     window).
     """
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    n = len(texts)
-    low, high, inside = window_bounds(n, window, scopes)
-    if n < 2:
+    low, high, inside = window_bounds(len(texts), window, scopes)
+    if len(texts) < 2:
         return np.zeros(0)
-    tokenizer = tokenizer_for(language)
-    vectorizer = TfidfVectorizer(
-        sublinear_tf=True, tokenizer=tokenizer, token_pattern=None, lowercase=False
-    )
-    try:
-        rows: Any = vectorizer.fit_transform(texts)
-    except ValueError:  # no text has a term
-        return np.where(inside, 0.0, np.nan)
-    gaps = np.arange(1, n)
+    table = TfIdf.of(texts, tokenizer_for(language))
+    gaps = np.arange(1, len(texts))
+    keys, sums = _sums(table, low, gaps)
+    others, other_sums = _sums(table, gaps, high)
+    _, left, right = np.intersect1d(keys, others, True, return_indices=True)
 
-    def sums(first: Any, last: Any) -> Any:
-        """Row i: the sum of the rows from first[i] to last[i]."""
-        lengths = last - first
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        columns = np.arange(ends[-1]) - np.repeat(ends[:-1] - first, lengths)
-        return csr_matrix((np.ones(ends[-1]), columns, ends), shape=(n - 1, n)) @ rows
+    def by_gap(keys: IntArray, products: FloatArray) -> Any:
+        return np.bincount(keys // max(1, len(table.terms)), products, len(gaps))
 
-    before, behind = sums(low, gaps), sums(gaps, high)
-    lengths = np.sqrt(_dots(before, before) * _dots(behind, behind))
-    dots = _dots(before, behind)
+    dots = by_gap(keys[left], sums[left] * other_sums[right])
+    lengths = np.sqrt(by_gap(keys, sums**2) * by_gap(others, other_sums**2))
     return squash(_cosines(dots, lengths, inside))
 
 
-def _dots(left: Any, right: Any) -> FloatArray:
-    """The products of the rows of two sparse matrices."""
-    sums = left.multiply(right).sum(axis=1)
-    return np.asarray(sums, dtype=np.float64).ravel()
+def _sums(table: TfIdf, first: IntArray, last: IntArray) -> tuple[IntArray, FloatArray]:
+    """The sums of the rows from first[i] to last[i] where they are not 0, by i * terms + term."""
+    starts = table.ends[first]
+    sizes = table.ends[last] - starts
+    totals = running_totals(sizes)
+    places = np.arange(totals[-1]) + np.repeat(starts - totals[:-1], sizes)
+    keys: Any = np.repeat(np.arange(len(first)) * len(table.terms), sizes)
+    keys, which = np.unique(keys + table.columns[places], return_inverse=True)
+    sums: Any = np.bincount(which, table.values[places], len(keys))
+    return keys, sums
 
 
 def two_way(

@@ -27,8 +27,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it
 _LONGEST = 512  # tokens of a part, for models that name no limit
 
-# Features of the model -> hidden states (batch, tokens, d) and text vectors (batch, d) or None.
-Forward = Callable[[Mapping[str, Any]], tuple[Any, Any]]
+# Rows of tokens -> hidden states (batch, tokens, d) and text vectors (batch, d) or None.
+Forward = Callable[[Sequence[list[int]]], tuple[Array, Array | None]]
 
 
 def without_surrogates(text: str) -> str:
@@ -38,14 +38,13 @@ def without_surrogates(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenReader:
-    """How a model of PyTorch reads texts token by token. Texts longer than `limit` are read in
+    """How a model reads texts token by token. Texts longer than `limit` are read in
     parts of equal length. Special tokens are put around each part and left out of the answer."""
 
     tokenizer: Any  # a fast one of transformers
     forward: Forward
     limit: int  # tokens of a part, the special ones included
     batch_size: int
-    device: Any = "cpu"
 
     def read(self, texts: Sequence[str], prompt: str = "") -> list[TokenVectors]:
         """The token vectors of texts; a prompt's in front are left out."""
@@ -89,39 +88,44 @@ class TokenReader:
 
     def _states(self, rows: Sequence[list[int]]) -> list[tuple[Array, Array | None]]:
         """The hidden states of each row, and its text vector if the model gives one."""
-        torch: Any = require("torch", extra="models")
         states: dict[int, tuple[Array, Array | None]] = {}
         # rows of like length go together, as all of a batch are padded to the longest
         order = sorted(range(len(rows)), key=lambda i: len(rows[i]), reverse=True)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            with torch.inference_mode():
-                hidden, vectors = self.forward(self._features([rows[i] for i in batch]))
-            pooled = repeat(None) if vectors is None else vectors.float().cpu().numpy()
-            states.update(
-                zip(
-                    batch,
-                    zip(hidden.float().cpu().numpy(), pooled, strict=False),
-                    strict=True,
-                )
-            )
+            hidden, vectors = self.forward([rows[i] for i in batch])
+            pooled = repeat(None) if vectors is None else vectors
+            states.update(zip(batch, zip(hidden, pooled, strict=False), strict=True))
         return [states[i] for i in range(len(rows))]
-
-    def _features(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-        features = batch_of(rows, pad_of(self.tokenizer), self.device)
-        if "token_type_ids" in getattr(self.tokenizer, "model_input_names", ()):
-            features["token_type_ids"] = features["input_ids"] * 0
-        return features
 
     def _specials(self) -> tuple[list[int], list[int]]:
         """The special tokens in front of a text and behind it."""
-        plain = self.tokenizer(_PROBE, add_special_tokens=False)["input_ids"]
-        whole = self.tokenizer(_PROBE)["input_ids"]
+        (plain,) = self.tokenizer([_PROBE], add_special_tokens=False)["input_ids"]
+        (whole,) = self.tokenizer([_PROBE])["input_ids"]
         at = next(
             (i for i in range(len(whole)) if whole[i : i + len(plain)] == plain),
             len(whole),
         )
         return whole[:at], whole[at + len(plain) :]
+
+
+def in_torch(
+    forward: Callable[[Mapping[str, Any]], tuple[Any, Any]], tokenizer: Any, device: Any
+) -> Forward:
+    """Rows through a model of PyTorch, from its features to tensors of a `Forward`."""
+    torch: Any = require("torch", extra="models")
+
+    def read(rows: Sequence[list[int]]) -> tuple[Array, Array | None]:
+        features = batch_of(rows, pad_of(tokenizer), device)
+        if "token_type_ids" in getattr(tokenizer, "model_input_names", ()):
+            features["token_type_ids"] = features["input_ids"] * 0
+        with torch.inference_mode():
+            hidden, vectors = forward(features)
+        if vectors is not None:
+            vectors = vectors.float().cpu().numpy()
+        return hidden.float().cpu().numpy(), vectors
+
+    return read
 
 
 def _parts(ids: list[int], room: int) -> list[list[int]]:
@@ -174,8 +178,9 @@ def reader_of(model: Any, batch_size: int) -> TokenReader | None:
         return states["token_embeddings"], vectors
 
     limit = int(getattr(model, "max_seq_length", None) or _LONGEST)
+    device = getattr(model, "device", "cpu")
     return TokenReader(
-        tokenizer, forward, limit, batch_size, getattr(model, "device", "cpu")
+        tokenizer, in_torch(forward, tokenizer, device), limit, batch_size
     )
 
 
@@ -259,9 +264,8 @@ class TransformersTokens:
         """The token vectors of each text."""
         device = getattr(self.model, "device", "cpu")
         limit = self.max_tokens or _LONGEST
-        reader = TokenReader(
-            self.tokenizer, self._forward, limit, self.batch_size, device
-        )
+        forward = in_torch(self._forward, self.tokenizer, device)
+        reader = TokenReader(self.tokenizer, forward, limit, self.batch_size)
         return reader.read(texts, self.query_prompt if query else self.document_prompt)
 
     def _forward(self, features: Mapping[str, Any]) -> tuple[Any, None]:
@@ -328,12 +332,9 @@ class ColbertTokens:
         """The token vectors of each text, of length 1."""
         model = self.model
         prompt = model.query_prefix if query else model.document_prefix
+        forward = in_torch(self._forward, model.tokenizer, model.device)
         reader = TokenReader(
-            model.tokenizer,
-            self._forward,
-            model.document_length,
-            self.batch_size,
-            model.device,
+            model.tokenizer, forward, model.document_length, self.batch_size
         )
         read = reader.read(texts, prompt)
         if query and texts and model.do_query_expansion:

@@ -10,7 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structrag.errors import InvalidParameter, check_at_least, check_choice, check_query
+from structrag.errors import (
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_query,
+    require,
+)
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.ranking import as_ranking
@@ -84,9 +90,9 @@ class MultiViewRetriever(Retriever):
             question. The paper does not define the order of the hits; here it is by the sum of 1 /
             (60 + rank).
         routes: Some of "dense", "bm25", "tfidf" and a token encoder, such as `TransformersTokens`;
-            default the first two (preset "paper": "dense"). "tfidf" is scikit-learn's, fitted to
-            the searched chunks. A token encoder adds the route "tokens": late interaction as in
-            ColBERT, with all token vectors in memory, for a few thousand chunks.
+            default the first two (preset "paper": "dense"). "tfidf" is scikit-learn's (extra
+            `paper`), fitted to the searched chunks. A token encoder adds the route "tokens": late
+            interaction as in ColBERT, with all token vectors in memory, for a few thousand chunks.
         views: The views to search; default all.
         fusion: "minmax" (scores of each route normalised to [0, 1], then added; default) or "union"
             (the best of each view, joined; preset "paper").
@@ -138,9 +144,9 @@ class MultiViewRetriever(Retriever):
             "routes", names, allowed, ROUTES[:1] if paper else ROUTES[:2]
         )
         analyzer = "word" if paper else index.store.settings.tokenizer
-        self._text_routes: dict[str, TextRoute] = {
-            "tfidf": TfidfRoute(analyzer, all_rows=paper)
-        }
+        self._text_routes: dict[str, TextRoute] = {}
+        if "tfidf" in self.kinds:
+            self._text_routes["tfidf"] = TfidfRoute(analyzer, all_rows=paper)
         if encoder is not None:
             self._text_routes[TOKENS] = TokenRoute(encoder)
         self.views: tuple[str, ...] = checked_names("views", views, index.views)
@@ -376,6 +382,7 @@ class TfidfRoute:
     """
 
     def __init__(self, analyzer: Any = "word", *, all_rows: bool = False) -> None:
+        require("sklearn", extra="paper")
         self.analyzer, self.all_rows = analyzer, all_rows
         self._fitted: tuple[object, Any, Any] | None = None
 

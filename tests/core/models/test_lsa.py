@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.decomposition import TruncatedSVD
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from structrag.models import LsaEmbedder
@@ -121,23 +121,65 @@ def test_only_an_embedder_of_the_same_settings_is_restored() -> None:
     )
 
 
-def test_a_fit_takes_one_thread_of_blas_and_leaves_their_number_as_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    during: list[set[int]] = []
-    fit = TruncatedSVD.fit
-
-    def noted(reduction: TruncatedSVD, matrix: object) -> TruncatedSVD:
-        during.append(_blas_threads())
-        return fit(reduction, matrix)
-
-    monkeypatch.setattr(TruncatedSVD, "fit", noted)
-    with threadpool_limits(2, user_api="blas"):
-        LsaEmbedder().fit(CORPUS)
-        assert (during, _blas_threads()) == ([{1}], {2})
+def test_vectors_do_not_depend_on_the_threads_of_blas_whose_number_stays() -> None:
+    texts = [f"{a} {b} {a}{b}" for a in ascii_lowercase for b in ascii_lowercase]
+    fits = []
+    for number in (1, 2, 4):
+        with threadpool_limits(number, user_api="blas"):
+            fits.append(LsaEmbedder().fit(texts).arrays()["term_vectors"])
+            assert blas_threads() <= {1, number}
+    assert all(np.array_equal(fits[0], fit) for fit in fits)
 
 
-def _blas_threads() -> set[int]:
+def blas_threads() -> set[int]:
     return {
         pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
     }
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_vectors_are_singular_vectors_of_tfidf(wide: bool) -> None:
+    """The texts hold 20 terms, or each one of its own: fewer or more terms than texts."""
+    rng = np.random.default_rng(3)
+    words = [chr(ord("a") + i) * 3 for i in range(20)]
+    texts = [
+        " ".join([*rng.choice(words, 6), f"own{i}" * wide, f"other{i}" * wide])
+        for i in range(60)
+    ]
+    rows = LsaEmbedder(dimensions=1).fit(texts).embed(texts).astype(float)  # TF-IDF
+    _, _, exact = np.linalg.svd(rows, full_matrices=False)
+    fitted = LsaEmbedder(dimensions=15).fit(texts).fitted
+    assert fitted is not None and fitted.term_vectors is not None
+    vectors = fitted.term_vectors.T
+    assert np.allclose(vectors @ vectors.T, np.eye(15), atol=1e-4)
+    assert np.abs(np.sum(vectors[:3] * exact[:3], axis=1)).min() > 0.9
+    captured = np.linalg.norm(rows @ vectors.T) / np.linalg.norm(rows @ exact[:15].T)
+    assert captured > 0.97
+    largest = np.abs(vectors).argmax(axis=1)
+    assert (vectors[np.arange(15), largest] > 0).all()
+
+
+def test_a_fit_to_equal_texts_has_no_direction_beyond_them() -> None:
+    texts = ["pump gear oil", "valve water air", "shaft wheel"] * 20
+    fitted = LsaEmbedder().fit(texts)
+    similarities = fitted.embed(texts) @ fitted.embed(texts).T
+    assert np.allclose(similarities, np.kron(np.ones((20, 20)), np.eye(3)), atol=1e-4)
+    assert fitted.fitted is not None and fitted.fitted.term_vectors is not None
+    assert (np.linalg.norm(fitted.fitted.term_vectors, axis=0) > 1e-3).sum() == 3
+
+
+@pytest.mark.slow
+def test_the_first_search_by_lsa_imports_no_scientific_library() -> None:
+    code = """
+import sys
+from structrag import Index, PICSplitter, read_text
+document = read_text("# Pump\\n\\nPumps move. They leak.\\n\\n# Cat\\n\\nCats eat. They sleep.")
+index = Index(splitter=PICSplitter(max_tokens=8, min_tokens=2))
+index.add([document])
+index.search("pumps")
+print(sorted(set(sys.modules) & {"scipy", "sklearn", "pandas", "nltk"}))
+"""
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
+    assert (output.stdout.strip(), output.stderr) == ("[]", "")
