@@ -285,8 +285,8 @@ class Reader:
             i, number = self._find(doc_id)
             table = self._tables[i]
             rows, lines = table.rows_of(number), table.blobs.get(PIECES)
-            blob = lines.part(rows.start, rows.stop)[0] if lines else ()
-            if len(blob):
+            blob = lines.part(rows.start, rows.stop)[0] if lines else None
+            if blob is not None and len(blob):
                 if i not in numbers:
                     terms = self.snapshot.segments[i].vocabulary.items()
                     of_terms = [

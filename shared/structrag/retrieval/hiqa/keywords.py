@@ -29,11 +29,11 @@ from structrag.retrieval.hiqa.keyword_names import (
     file_names,
     inside_longer,
     name_key,
-    pieces,
     title_names,
 )
 from structrag.text.arrays import BoolArray, IntArray
 from structrag.text.names import names_by_form
+from structrag.text.terms import pieces
 
 NameFinder = Callable[[str], Iterable[str]]
 
