@@ -92,6 +92,7 @@ WITHOUT_SLOTS = {
     "models.CrossEncoderScorer",
     "models.FunctionEmbedder",
     "models.FunctionModel",
+    "models.OnnxEncoder",
     "models.LsaEmbedder",
     "models.MonoT5",
     "models.SentenceTransformerEmbedder",
