@@ -126,7 +126,6 @@ RESULTS_IN_ORDER = (
         "integrations/stores.py",
     ),
     Result("Many files into one index", "ingestion.md", "ingestion.py"),
-    Result("Faster ways to run one encoder", "embedding.md", "embedding.py"),
     Result(
         "Questions a second",
         "queries.md",
