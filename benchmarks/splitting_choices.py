@@ -1,7 +1,10 @@
-"""What stands behind the default settings of PIC and IDMS: one setting changed at a time; prints
-the table and writes it.
+"""What stands behind the default settings of PIC and IDMS, one setting changed at a time, and
+behind `min_tokens` of ContentAwareSplitter: prints the tables and writes them.
 
     python benchmarks/splitting_choices.py [--sets qasper,covid_qa,qmsum,cuad]
+    python benchmarks/splitting_choices.py --sections
+
+With `--sections` only the second table is measured, and the first stays.
 
 Only sentences are embedded: a chunk is the mean of its sentences' vectors, weighted by their
 length. So a variant costs seconds, and its recall is a stand-in for that of
@@ -15,7 +18,7 @@ import os
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,7 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.boundaries import DOCUMENTS, scores
-from benchmarks.freshness import save
+from benchmarks.freshness import stamped
 from benchmarks.methods import BUDGETS, measured, sample
 from benchmarks.methods_peers import Peer, Splitting, by_size
 from benchmarks.methods_systems import Models, System, fixed, given, reading
@@ -37,13 +40,14 @@ from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.evaluation import paired_bootstrap
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Embed, Flow
 from structrag.model_calls.runner import Runner
 from structrag.models.embedders import FunctionEmbedder
-from structrag.records import Chunk
+from structrag.records import Chunk, Document
 from structrag.text.sentences import sentence_spans
-from structrag.text.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter, count_tokens
 
 RECURSIVE = "LangChain recursive"
 SETS = ("qasper", "covid_qa", "qmsum", "cuad")
@@ -72,6 +76,18 @@ IDMS_CHANGES: tuple[dict[str, Any], ...] = (
     {"heading_path": False},
     {"margin": "words"},
 )
+
+SECTIONS = "## Small sections in one chunk"
+SECTION_SETS = ("qasper", "nq", "cuad", "boards")
+LIMITS = (300, 1024)
+OFF, WHOLE = "off", "document within the limit as one chunk"
+NOTES = """
+Sections of fewer than `min_tokens` share a chunk with their neighbours under one parent. The recall is
+the mean of {sets}, {questions} questions. *Right path*: of {gold} gold spans, those whose first
+character is in a chunk under the path of the smallest section that holds the span. Intervals hold the
+central 95 % of 1,000 paired bootstrap samples of the questions or spans. *Left out*: for each set, the row but "off"
+with the best mean recall on the other sets, and its differences from "off" on this set.
+"""
 
 
 @dataclass(frozen=True)
@@ -180,12 +196,129 @@ def row(
     return cells
 
 
+def joining(limit: int) -> dict[str, Callable[[Document], list[Chunk]]]:
+    """Ways to put small sections together under a limit, by name."""
+    plain = ContentAwareSplitter(max_tokens=limit, flat_max_tokens=limit)
+    splitters = {
+        f"min_tokens={least}": replace(plain, min_tokens=least)
+        for least in (100, 200, limit // 2, limit)
+    }
+    whole = splitters[f"min_tokens={limit}"]
+
+    def by_size(document: Document) -> list[Chunk]:
+        fits = count_tokens(document.text) <= limit
+        return (whole if fits else plain).split(document)
+
+    ways = {name: splitter.split for name, splitter in splitters.items()}
+    return {OFF: plain.split, **ways, WHOLE: by_size}
+
+
+def right_paths(dataset: Dataset, chunks: Sequence[Sequence[Chunk]]) -> list[float]:
+    """1 for each gold span whose chunk has the path of the smallest section around it, else 0."""
+    outline_of = ContentAwareSplitter().outline
+    by_id = {
+        document.id: (outline_of(document).sections, several)
+        for document, several in zip(dataset.documents, chunks, strict=True)
+    }
+    right = []
+    for doc_id, start, end in sorted(
+        {gold for q in dataset.questions for gold in q.gold}
+    ):
+        sections, several = by_id[doc_id]
+        around = [one for one in sections if one.start <= start and end <= one.end]
+        smallest = min(around, key=lambda one: (one.end - one.start, -one.level))
+        chunk = next(one for one in several if start < one.end)
+        right.append(float(chunk.path == smallest.path))
+    return right
+
+
+def sections_page(runner: Runner, counter: TokenCounter) -> str:
+    """The table of `min_tokens` at both limits."""
+    means = [
+        sentence_means(sample(name, False).dataset, runner) for name in SECTION_SETS
+    ]
+    parts = []
+    for limit in LIMITS:
+        found: dict[str, list[tuple[int, Any, list[float]]]] = {}
+        for name, split in joining(limit).items():
+            for mean in means:
+                chunks = [split(document) for document in mean.dataset.documents]
+                peer = Peer(lambda _, chunks=chunks: chunks)  # type: ignore[misc]
+                models = Models(mean.embedder(chunks), None)
+                system = System("", "", partial(given, peer))
+                recall = measured(system, mean.dataset, models, counter)["recall"]
+                values = np.array([recall[point] for point in POINTS])
+                one = (
+                    sum(map(len, chunks)),
+                    100 * values,
+                    right_paths(mean.dataset, chunks),
+                )
+                found.setdefault(name, []).append(one)
+            print(limit, name, file=sys.stderr, flush=True)
+        parts += [f"Chunks of at most {limit:,} tokens:", *_tables(found)]
+    about = NOTES.format(
+        sets=", ".join(SECTION_SETS),
+        questions=sum(len(mean.dataset.questions) for mean in means),
+        gold=sum(len(right) for _, _, right in found[OFF]),
+    )
+    return "\n".join([SECTIONS, about, "\n\n".join(parts), ""])
+
+
+def _tables(found: Mapping[str, Sequence[tuple[int, Any, list[float]]]]) -> list[str]:
+    """All ways side by side, then what a choice on the other sets gives on each."""
+    rows = []
+    for name, sets in found.items():
+        average = np.mean([values.mean(axis=1) for _, values, _ in sets], axis=0)
+        cells = [f"{sum(count for count, _, _ in sets):,}"]
+        cells += [f"{value:.1f}" for value in (*average, average.mean())]
+        cells += _gaps(found[OFF], sets)
+        rows.append([name, *cells])
+    head = ["way", "chunks", *(f"at {budget:,}" for budget in BUDGETS), "mean"]
+    tail = ["recall minus off", "right path, %", "right path minus off"]
+    left_out = []
+    for place, set_name in enumerate(SECTION_SETS):
+        best = max(
+            (name for name in found if name != OFF),
+            key=lambda name: sum(
+                values.mean()
+                for i, (_, values, _) in enumerate(found[name])
+                if i != place
+            ),
+        )
+        gaps = _gaps([found[OFF][place]], [found[best][place]])
+        left_out.append([set_name, best, gaps[0], gaps[2]])
+    return [
+        markdown_table([*head, *tail], rows, labels=1),
+        markdown_table(["left out", "chosen", tail[0], tail[2]], left_out, labels=2),
+    ]
+
+
+def _gaps(
+    off: Sequence[tuple[int, Any, list[float]]],
+    sets: Sequence[tuple[int, Any, list[float]]],
+) -> list[str]:
+    """Recall and right paths beside those without joining, with intervals."""
+    recall = [
+        [value for _, values, _ in some for value in values.mean(axis=0)]
+        for some in (sets, off)
+    ]
+    right = [[100 * one for _, _, ones in some for one in ones] for some in (sets, off)]
+    gaps = []
+    for first, second in (recall, right):
+        gap = paired_bootstrap(first, second)
+        gaps.append(f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]")
+    return [gaps[0], f"{np.mean(right[0]):.1f}", gaps[1]]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every variant."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", default=",".join(SETS), help="some of them")
+    parser.add_argument(
+        "--sections", action="store_true", help="measure only the second table"
+    )
     parser.add_argument(
         "--output", type=Path, default=quality.RESULTS, help="folder for the result"
     )
@@ -196,6 +329,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder, label = quality.chosen_embedder("minilm")
     models = Models(embedder, Cache(quality.CACHE))
     counter, _ = quality.reader_counter()
+    options.output.mkdir(parents=True, exist_ok=True)
+    file = options.output / "splitting_choices.md"
+    if options.sections:
+        first = file.read_text(encoding="utf-8").partition(SECTIONS)[0]
+    else:
+        first = stamped(settings_page(names, models, label, counter), __file__)
+    page = f"{first.rstrip()}\n\n"
+    page += stamped(sections_page(models.runner(), counter), __file__)
+    print(page)
+    file.write_text(page, encoding="utf-8")
+
+
+def settings_page(
+    names: Sequence[str], models: Models, label: str, counter: TokenCounter
+) -> str:
+    """The table of the settings of PIC and IDMS."""
     means = [
         sentence_means(sample(name, False).dataset, models.runner()) for name in names
     ]
@@ -218,10 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"# What the defaults of PIC and IDMS rest on\n\n- sentences by {label}; chunks by the "
         "mean of their sentences, with BM25\n\n"
     )
-    page += markdown_table(head, rows, labels=1) + "\n"
-    print(page)
-    options.output.mkdir(parents=True, exist_ok=True)
-    save(options.output / "splitting_choices.md", page, __file__)
+    return page + markdown_table(head, rows, labels=1) + "\n"
 
 
 def _vectors(texts: tuple[str, ...], *, query: bool = False) -> Flow[Any]:

@@ -31,6 +31,13 @@ class Division:
     section: Section  # whose body it is
     first: Section  # whose heading the text starts with
     is_inside: bool = False  # behind that heading: it starts with none
+    # The headings of the divisions joined in it, under that of `section`; (): it is one alone.
+    paths: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def all_paths(self) -> tuple[tuple[str, ...], ...]:
+        """The headings of all sections that have their body in it."""
+        return self.paths or (self.section.path,)
 
 
 def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
@@ -74,11 +81,16 @@ def grouped(divisions: Sequence[Division], *, apart: bool) -> list[list[Division
     return groups
 
 
-def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
-    """The path of the heading a division's text starts with. Front matter and blank lines before it
-    do not count."""
+def leading_section(outline: Outline, division: Division) -> Section:
+    """The section whose heading a division's text starts with. Front matter and blank lines before
+    it do not count."""
     starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0
-    return outline.sections[1].path if starts_blank else division.first.path
+    return outline.sections[1] if starts_blank else division.first
+
+
+def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
+    """The path of the heading a division's text starts with."""
+    return leading_section(outline, division).path
 
 
 def _close(

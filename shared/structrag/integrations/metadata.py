@@ -50,6 +50,8 @@ UNKNOWN = -1  # an unknown offset
 # Tables: name among a chunk's extras, or "kind" -> key of metadata.
 OVERSIZE_KEYS = {"oversize": "oversize"}  # a single code point exceeds the limit
 CONTEXT_KEYS = {"context_shortened": "context_shortened"}  # the titles were too long
+# The titles of each section of a chunk that holds several.
+SECTION_KEYS = {"section_paths": "section_paths"}
 PIC_KEYS = _prefixed("pic", "relevant", "mean_similarity", "threshold", "degraded")
 IDMS_KEYS = _prefixed(
     "idms", "margin", "margin_source", "margin_fallbacks", "degraded", "density", "action",
@@ -72,7 +74,7 @@ VIEWS_KEYS = {"views_hit": "views_hit"}
 # The value of a key that does not apply; "[]" is an empty list. Other keys are then left out.
 _EMPTY: Mapping[str, Any] = {
     "oversize": False, "context_shortened": False, "views_hit": "[]", "hiqa_keywords": "[]",
-    "hiqa_cut": False,
+    "hiqa_cut": False, "section_paths": "[]",
     "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0, "pic_degraded": False,
     "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
     "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",
@@ -148,11 +150,12 @@ def copied(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def method_keys(chunk: Chunk) -> Mapping[str, str]:
-    """The keys of PIC, or of IDMS and its enrichment, whichever made the chunk; else {}."""
+    """The keys of PIC, or of IDMS and its enrichment, whichever made the chunk; else those of
+    sections."""
     if "relevant" in chunk.extras:
         return PIC_KEYS
     is_idms = "margin_source" in chunk.extras or "density" in chunk.extras
-    return IDMS_KEYS if is_idms else {}
+    return IDMS_KEYS if is_idms else SECTION_KEYS
 
 
 def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:

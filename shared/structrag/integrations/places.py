@@ -186,7 +186,13 @@ class Origin:
         """A chunk of the text with all titles down to its own."""
         # A chunk of no section, such as one of fixed size, is under what all of the text is under.
         path = (*self.titles, *chunk.path) if chunk.path else self.path
-        return chunk if path == chunk.path else replace(chunk, path=path)
+        if path == chunk.path:
+            return chunk
+        extras = dict(chunk.extras)
+        if "section_paths" in extras:
+            paths = extras["section_paths"]
+            extras["section_paths"] = [[*self.titles, *titles] for titles in paths]
+        return replace(chunk, path=path, extras=extras)
 
     def span(self, chunk: Chunk) -> tuple[int, int]:
         """A chunk's span in what the text was cut from. `UNKNOWN` twice if nobody knows."""
