@@ -4,7 +4,7 @@ counts the index text, heading path included."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -103,14 +103,13 @@ class ContentAwareSplitter(ReadOptions):
         if code:
             fits = partial(self._is_within, outline, limit)
             divisions = code.divisions(divisions, fits)
-        if self.min_tokens:
-            divisions = self._join_small(outline, divisions, limit)
-        maker = self._maker(outline.document, limit)
-        return [
-            chunk
-            for division in divisions
-            for chunk in self._chunks(outline, division, maker, code)
-        ]
+        maker = ChunkMaker(outline.document, self.counter, limit, self.context)
+        starts = [division.start for division in divisions]
+        chunks: list[Chunk] = []
+        for one in self._join_small(outline, divisions, maker):
+            inside = slice(bisect_left(starts, one.start), bisect_left(starts, one.end))
+            chunks += self._chunks(outline, one, maker, code, divisions[inside])
+        return chunks
 
     def _limit(self, *, flat: bool) -> int | None:
         """The limit for a document, `flat` if it has no section."""
@@ -127,10 +126,12 @@ class ContentAwareSplitter(ReadOptions):
         return limit is None or self.counter(text) <= limit
 
     def _join_small(
-        self, outline: Outline, divisions: list[Division], limit: int | None
+        self, outline: Outline, divisions: list[Division], maker: ChunkMaker
     ) -> list[Division]:
         """Join small divisions under one parent, the innermost first. What is below a section and
         became one division is joined with what stands beside that section."""
+        if not self.min_tokens:
+            return divisions
         below: dict[int, list[list[Division]]] = defaultdict(list)
         for division in divisions:
             below[division.section.ordinal].append([division])
@@ -138,7 +139,7 @@ class ContentAwareSplitter(ReadOptions):
             parts = below[section.ordinal]
             whole = [part[0] for part in parts if len(part) == 1]
             others = [part for part in parts if len(part) > 1]
-            joined = self._joined(outline, section, whole, limit)
+            joined = self._joined(outline, section, whole, maker)
             divisions = sorted(chain(joined, *others), key=attrgetter("start"))
             if section.parent is not None and divisions:
                 below[section.parent].append(divisions)
@@ -149,40 +150,38 @@ class ContentAwareSplitter(ReadOptions):
         outline: Outline,
         parent: Section,
         divisions: Sequence[Division],
-        limit: int | None,
+        maker: ChunkMaker,
     ) -> Iterable[Division]:
         """Neighbours under one parent, joined where one is small and both fit. The order in which
         borders are tried depends on the words behind each, so that an insertion moves few."""
-        text = outline.document.text
-        maker = self._maker(outline.document, limit)
-        starts = {division.start: division for division in divisions}
-        ends = {division.end: division for division in divisions}
-        marks = {start: _mark(text, one) for start, one in starts.items()}
+        text = maker.document.text
+        starts = {one.start: one for one in divisions}
+        ends = {one.end: one for one in divisions}
+        sizes = {
+            one.start: self.counter(text[one.start : one.end]) for one in divisions
+        }
+        marks = {one.start: _mark(text, one) for one in divisions}
         for border in sorted(starts.keys() & ends, key=marks.__getitem__):
-            before, behind = ends[border], starts[border]
-            if all(
-                self.counter(text[one.start : one.end]) >= self.min_tokens
-                for one in (before, behind)
-            ):
+            before = ends[border]
+            if min(sizes[before.start], sizes[border]) >= self.min_tokens:
                 continue
-            both = replace(
-                before,
-                end=behind.end,
-                section=parent,
-                first=leading_section(outline, before),
-                paths=before.all_paths + behind.all_paths,
-            )
-            context = _leading(maker, outline, both)
-            if limit is None or maker.count(context, both.start, both.end) <= limit:
+            first = leading_section(outline, before)
+            end = starts[border].end
+            both = replace(before, end=end, section=parent, first=first)
+            tokens = maker.count(_leading(maker, outline, both), both.start, both.end)
+            if maker.limit is None or tokens <= maker.limit:
                 del starts[border], ends[border]
                 starts[both.start] = ends[both.end] = both
+                sizes[both.start] += sizes[border]
         return starts.values()
 
-    def _maker(self, document: Document, limit: int | None) -> ChunkMaker:
-        return ChunkMaker(document, self.counter, limit, self.context)
-
     def _chunks(
-        self, outline: Outline, division: Division, maker: ChunkMaker, code: Code
+        self,
+        outline: Outline,
+        division: Division,
+        maker: ChunkMaker,
+        code: Code,
+        parts: Sequence[Division],
     ) -> Iterator[Chunk]:
         limit = maker.limit
         first = _leading(maker, outline, division)
@@ -193,8 +192,8 @@ class ContentAwareSplitter(ReadOptions):
                 first, tokens = whole
         if limit is None or tokens <= limit:
             piece = Piece(division.start, division.end)
-            paths = [list(path) for path in division.paths]
-            extras = {"section_paths": paths} if paths else {}
+            paths = [list(part.section.path) for part in parts]
+            extras = {"section_paths": paths} if len(paths) > 1 else {}
             yield maker.chunk(
                 division.section, piece, first, extras=extras, index_tokens=tokens
             )

@@ -31,13 +31,6 @@ class Division:
     section: Section  # whose body it is
     first: Section  # whose heading the text starts with
     is_inside: bool = False  # behind that heading: it starts with none
-    # The headings of the divisions joined in it, under that of `section`; (): it is one alone.
-    paths: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def all_paths(self) -> tuple[tuple[str, ...], ...]:
-        """The headings of all sections that have their body in it."""
-        return self.paths or (self.section.path,)
 
 
 def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
