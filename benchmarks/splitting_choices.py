@@ -83,11 +83,11 @@ LIMITS = (300, 1024)
 OFF, WHOLE = "off", "document within the limit as one chunk"
 NOTES = """
 Sections of fewer than `min_tokens` share a chunk with neighbours under one parent. Recall is the
-mean of {sets}, {questions} questions, with vectors as above. *Right path*: of {gold} gold spans,
-those whose first character is in a chunk with the path of the smallest section that holds the
-span. Intervals hold the central 95 % of 1,000 paired bootstrap samples of the questions or spans.
-*Left out*: for each set the way, other than "off", with the best recall on the other sets, and
-what it changes here.
+mean of the sets {sets}, with vectors as above; its difference that of all {questions} questions.
+*Right path*: of {gold} gold spans, those whose first character is in a chunk with the path of the
+smallest section that holds the span. Intervals hold the central 95 % of 1,000 paired bootstrap
+samples of the questions or spans. *Left out*: for each set the way, other than "off", with the best
+recall on the other sets, and what it changes here.
 """
 
 
