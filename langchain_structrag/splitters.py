@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from typing_extensions import Never, Self
@@ -11,6 +11,7 @@ from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import check_at_least
+from structrag.integrations.metadata import SECTION_KEYS
 from structrag.integrations.splitters import UNLIMITED, overlap_within
 from structrag.text.sentences import SentenceSplitter
 from structrag.text.tokens import count_tokens
@@ -47,8 +48,8 @@ class ContentAwareTextSplitter(StructureSplitter):
             as `mimetype`, or the suffix of `source`, `file_path` or `file_name`) or from the text.
         exclude_titles: Titles (any case) of sections to leave out with everything below them.
         flat_chunk_size: The `chunk_size` of documents without headings; None: `chunk_size`.
-        min_chunk_size: A smaller chunk is merged with its neighbour under the same heading if both
-            fit; 0: never.
+        min_chunk_size: Smaller sections share a chunk with neighbours under the same parent if all
+            fit; 0: never. Its `heading_path` is the parent's; `section_paths` has those of all.
         plain_headings: Whether to look for headings in plain text.
         language: The language of the sentences, by its English name.
         sentence_splitter: Replaces the built-in sentence rules: a function from a text to [(start,
@@ -56,13 +57,15 @@ class ContentAwareTextSplitter(StructureSplitter):
         add_context: Whether `page_content` begins with the heading path and a newline;
             `start_index` still refers to the source. False: `page_content` is an exact slice and
                 the path is in the metadata alone.
-        metadata_lists: Whether `heading_path` is a list of titles, which some stores reject.
+        metadata_lists: Whether `heading_path` and `section_paths` are lists, which some stores
+            reject.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
     OVERLAPS: ClassVar[bool] = True
+    KEYS: ClassVar[Mapping[str, str]] = SECTION_KEYS
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from llama_index_structrag.parsing import ParserArguments, StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
+from structrag.integrations.metadata import SECTION_KEYS
 from structrag.integrations.splitters import UNLIMITED, overlap_within
 from structrag.reading.settings import ReadingSettings
 from structrag.text.sentences import SentenceSplitter
@@ -62,6 +64,7 @@ class ContentAwareNodeParser(_ContentAware):
     """
 
     CORE: ClassVar[Any] = ContentAwareSplitter
+    KEYS: ClassVar[Mapping[str, str]] = SECTION_KEYS
 
     chunk_overlap: int = Field(
         default=0,
@@ -80,8 +83,8 @@ class ContentAwareNodeParser(_ContentAware):
         default=0,
         ge=0,
         description=(
-            "A section with fewer tokens is merged into the previous one under the same parent; "
-            "0: never."
+            "Sections with fewer tokens share a node with neighbours under the same parent, whose "
+            "path it has; section_paths in its metadata has those of all. 0: never."
         ),
     )
 

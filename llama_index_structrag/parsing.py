@@ -452,7 +452,8 @@ class StructureNodeParser(NodeParser):
             if shows_metadata:
                 add_page_label(new_node, document.meta, chunk)
                 self.show(new_node, whole)
-                facts = chunk_notes(whole, self.KEYS, lists=self.metadata_lists)
+                placed = parent.place(whole)
+                facts = chunk_notes(placed, self.KEYS, lists=self.metadata_lists)
                 new_node.metadata.update({**facts, "oversize": False})
                 hide_structure(new_node)
             return new_node

@@ -207,6 +207,22 @@ async def test_the_loop_is_free_while_documents_are_split(framework: Any) -> Non
     assert ticks() >= 3
 
 
+def test_a_chunk_of_several_sections_names_them_all(framework: Any) -> None:
+    splitter = framework.splitter("ContentAware", 60, min_chunk_size=9)
+    document = framework.document("# Pump\n\nIt turns.\n\n## Seal\n\nIt leaks.")
+    (chunk,) = framework.split(splitter, document)
+    paths = [["Pump"], ["Pump", "Seal"]]
+    assert chunk.metadata["heading_path"] == "Pump"
+    assert json.loads(chunk.metadata["section_paths"]) == paths
+    # And if that chunk is split again.
+    again = framework.piece("## Seal\n\nx\n\n### Ring\n\ny", heading_path="Pump > Seal")
+    (chunk,) = framework.split(splitter, again)
+    assert json.loads(chunk.metadata["section_paths"]) == [
+        ["Pump", "Seal"],
+        ["Pump", "Seal", "Ring"],
+    ]
+
+
 # -- with models
 
 

@@ -4,12 +4,15 @@ counts the index text, heading path included."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any
+from zlib import crc32
 
 from structrag.chunks.divisions import (
     Code,
@@ -17,14 +20,17 @@ from structrag.chunks.divisions import (
     divide,
     division_blocks,
     leading_path,
+    leading_section,
 )
 from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions, changed
-from structrag.records import Block, Chunk, Document
+from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Piece
 from structrag.text.heading_path import Context
+
+_MARKED = 80  # characters: a heading and, where headings repeat, the first words below
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,9 @@ class ContentAwareSplitter(ReadOptions):
             has `extras["oversize"]`.
         flat_max_tokens: The limit for a document without sections (MC's FLC-300); None:
             `max_tokens`.
-        min_tokens: A chunk with fewer tokens is merged into the chunk of the previous section under
-            the same parent if both fit `max_tokens`; 0: never.
+        min_tokens: Sections with fewer tokens share a chunk with neighbours under the same parent,
+            and with the text above them there, if all fit `max_tokens`; 0: never. Such a chunk has
+            the path of the parent, and the path of each section in `extras["section_paths"]`.
         overlap: The overlap in tokens, in whole sentences, between the pieces of a divided section;
             0: none.
         context: Whether chunks carry their heading path (at most 64 tokens and a quarter of the
@@ -96,14 +103,13 @@ class ContentAwareSplitter(ReadOptions):
         if code:
             fits = partial(self._is_within, outline, limit)
             divisions = code.divisions(divisions, fits)
-        if self.min_tokens:
-            divisions = self._join_small(outline, divisions, limit)
-        maker = self._maker(outline.document, limit)
-        return [
-            chunk
-            for division in divisions
-            for chunk in self._chunks(outline, division, maker, code)
-        ]
+        maker = ChunkMaker(outline.document, self.counter, limit, self.context)
+        starts = [division.start for division in divisions]
+        chunks: list[Chunk] = []
+        for one in self._join_small(outline, divisions, maker):
+            inside = slice(bisect_left(starts, one.start), bisect_left(starts, one.end))
+            chunks += self._chunks(outline, one, maker, code, divisions[inside])
+        return chunks
 
     def _limit(self, *, flat: bool) -> int | None:
         """The limit for a document, `flat` if it has no section."""
@@ -120,62 +126,62 @@ class ContentAwareSplitter(ReadOptions):
         return limit is None or self.counter(text) <= limit
 
     def _join_small(
-        self, outline: Outline, divisions: list[Division], limit: int | None
+        self, outline: Outline, divisions: list[Division], maker: ChunkMaker
     ) -> list[Division]:
-        """Join divisions below `min_tokens` with their neighbours. They take in the next ones until
-        they are not small. Those that can take in none join the one before."""
-        joined: list[Division] = []
-        last_is_small = False  # whether the last one is below the minimum
+        """Join small divisions under one parent, the innermost first. What is below a section and
+        became one division is joined with what stands beside that section."""
+        if not self.min_tokens:
+            return divisions
+        below: dict[int, list[list[Division]]] = defaultdict(list)
         for division in divisions:
-            is_small = self._is_small(outline, division)
-            if last_is_small:
-                both = self._both(outline, joined[-1], division, limit)
-                if both is not None:
-                    joined[-1] = both
-                    last_is_small = is_small and self._is_small(outline, both)
-                    continue
-                self._join_last(outline, joined, limit)
-            joined.append(division)
-            last_is_small = is_small
-        if last_is_small:
-            self._join_last(outline, joined, limit)
-        return joined
+            below[division.section.ordinal].append([division])
+        for section in reversed(outline.sections):
+            parts = below[section.ordinal]
+            whole = [part[0] for part in parts if len(part) == 1]
+            others = [part for part in parts if len(part) > 1]
+            joined = self._joined(outline, section, whole, maker)
+            divisions = sorted(chain(joined, *others), key=attrgetter("start"))
+            if section.parent is not None and divisions:
+                below[section.parent].append(divisions)
+        return divisions
 
-    def _is_small(self, outline: Outline, division: Division) -> bool:
-        text = outline.document.text[division.start : division.end]
-        return self.counter(text) < self.min_tokens
-
-    def _join_last(
-        self, outline: Outline, divisions: list[Division], limit: int | None
-    ) -> None:
-        """Join the last two divisions into one, if they can be."""
-        if len(divisions) > 1:
-            both = self._both(outline, divisions[-2], divisions[-1], limit)
-            if both is not None:
-                divisions[-2:] = [both]
-
-    def _both(
-        self, outline: Outline, before: Division, division: Division, limit: int | None
-    ) -> Division | None:
-        """Two divisions as one. None if their parents differ, or it does not fit."""
-        parent = before.section.parent
-        if (
-            before.end != division.start
-            or parent is None
-            or parent != division.section.parent
-        ):
-            return None
-        both = replace(before, end=division.end)
-        maker = self._maker(outline.document, limit)
-        context = _leading(maker, outline, both)
-        fits = limit is None or maker.count(context, both.start, both.end) <= limit
-        return both if fits else None
-
-    def _maker(self, document: Document, limit: int | None) -> ChunkMaker:
-        return ChunkMaker(document, self.counter, limit, self.context)
+    def _joined(
+        self,
+        outline: Outline,
+        parent: Section,
+        divisions: Sequence[Division],
+        maker: ChunkMaker,
+    ) -> Iterable[Division]:
+        """Neighbours under one parent, joined where one is small and both fit. The order in which
+        borders are tried depends on the words behind each, so that an insertion moves few."""
+        text = maker.document.text
+        starts = {one.start: one for one in divisions}
+        ends = {one.end: one for one in divisions}
+        sizes = {
+            one.start: self.counter(text[one.start : one.end]) for one in divisions
+        }
+        marks = {one.start: _mark(text, one) for one in divisions}
+        for border in sorted(starts.keys() & ends, key=marks.__getitem__):
+            before = ends[border]
+            if min(sizes[before.start], sizes[border]) >= self.min_tokens:
+                continue
+            first = leading_section(outline, before)
+            end = starts[border].end
+            both = replace(before, end=end, section=parent, first=first)
+            tokens = maker.count(_leading(maker, outline, both), both.start, both.end)
+            if maker.limit is None or tokens <= maker.limit:
+                del starts[border], ends[border]
+                starts[both.start] = ends[both.end] = both
+                sizes[both.start] += sizes[border]
+        return starts.values()
 
     def _chunks(
-        self, outline: Outline, division: Division, maker: ChunkMaker, code: Code
+        self,
+        outline: Outline,
+        division: Division,
+        maker: ChunkMaker,
+        code: Code,
+        parts: Sequence[Division],
     ) -> Iterator[Chunk]:
         limit = maker.limit
         first = _leading(maker, outline, division)
@@ -186,7 +192,11 @@ class ContentAwareSplitter(ReadOptions):
                 first, tokens = whole
         if limit is None or tokens <= limit:
             piece = Piece(division.start, division.end)
-            yield maker.chunk(division.section, piece, first, index_tokens=tokens)
+            paths = [list(part.section.path) for part in parts]
+            extras = {"section_paths": paths} if len(paths) > 1 else {}
+            yield maker.chunk(
+                division.section, piece, first, extras=extras, index_tokens=tokens
+            )
             return
         later = maker.context(division.section.path, own=True)
         if code:
@@ -268,3 +278,10 @@ def _leading(maker: ChunkMaker, outline: Outline, division: Division) -> Context
     if division.is_inside:
         return maker.context(division.section.path, own=True)
     return maker.context(leading_path(outline, division), own=False)
+
+
+def _mark(text: str, division: Division) -> tuple[int, int]:
+    """A number for the words that a division begins with; among equals, its place."""
+    end = min(division.end, division.start + _MARKED)
+    words = text[division.start : end].encode("utf-8", "surrogatepass")
+    return crc32(words), division.start

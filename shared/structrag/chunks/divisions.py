@@ -74,11 +74,16 @@ def grouped(divisions: Sequence[Division], *, apart: bool) -> list[list[Division
     return groups
 
 
-def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
-    """The path of the heading a division's text starts with. Front matter and blank lines before it
-    do not count."""
+def leading_section(outline: Outline, division: Division) -> Section:
+    """The section whose heading a division's text starts with. Front matter and blank lines before
+    it do not count."""
     starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0
-    return outline.sections[1].path if starts_blank else division.first.path
+    return outline.sections[1] if starts_blank else division.first
+
+
+def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
+    """The path of the heading a division's text starts with."""
+    return leading_section(outline, division).path
 
 
 def _close(

@@ -25,7 +25,6 @@ PLACE_KEY = "place"  # "slide 4", "cell 12"
 FORMAT_KEY = "text_format"  # the format that a formatter made
 FORMAT_REPORT_KEY = "format_report"
 PAGES_KEY = "pages"  # their number in a PDF
-PATHS_KEY = "heading_paths"
 CONTEXT_KEY = "heading_context"  # titles, and header rows of a cut table
 INDEX_KEY = (
     "evidence_index"  # handle of the index that holds a passage, in this process
@@ -50,6 +49,9 @@ UNKNOWN = -1  # an unknown offset
 # Tables: name among a chunk's extras, or "kind" -> key of metadata.
 OVERSIZE_KEYS = {"oversize": "oversize"}  # a single code point exceeds the limit
 CONTEXT_KEYS = {"context_shortened": "context_shortened"}  # the titles were too long
+# The titles of each section of a chunk that holds several.
+PATHS_KEY = "section_paths"
+SECTION_KEYS = {PATHS_KEY: PATHS_KEY}
 PIC_KEYS = _prefixed("pic", "relevant", "mean_similarity", "threshold", "degraded")
 IDMS_KEYS = _prefixed(
     "idms", "margin", "margin_source", "margin_fallbacks", "degraded", "density", "action",
@@ -72,7 +74,7 @@ VIEWS_KEYS = {"views_hit": "views_hit"}
 # The value of a key that does not apply; "[]" is an empty list. Other keys are then left out.
 _EMPTY: Mapping[str, Any] = {
     "oversize": False, "context_shortened": False, "views_hit": "[]", "hiqa_keywords": "[]",
-    "hiqa_cut": False,
+    "hiqa_cut": False, "section_paths": "[]",
     "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0, "pic_degraded": False,
     "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
     "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",
@@ -148,11 +150,12 @@ def copied(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def method_keys(chunk: Chunk) -> Mapping[str, str]:
-    """The keys of PIC, or of IDMS and its enrichment, whichever made the chunk; else {}."""
+    """The keys of PIC, or of IDMS and its enrichment, whichever made the chunk; else those of
+    sections."""
     if "relevant" in chunk.extras:
         return PIC_KEYS
     is_idms = "margin_source" in chunk.extras or "density" in chunk.extras
-    return IDMS_KEYS if is_idms else {}
+    return IDMS_KEYS if is_idms else SECTION_KEYS
 
 
 def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
@@ -162,12 +165,12 @@ def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
 
 def heading_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     """A chunk's `heading_path` and `section_id`; of evidence that reaches over several sections
-    also `heading_paths`, in reading order."""
-    paths = [SEPARATOR.join(path) for path in chunk.extras.get("paths", ())]
+    also `section_paths`, in reading order."""
+    keys = SECTION_KEYS if PATHS_KEY in chunk.extras else {}
     return {
         "heading_path": heading_path(chunk, lists=lists),
         "section_id": chunk.section_id,
-        **({PATHS_KEY: paths if lists else "\n".join(paths)} if paths else {}),
+        **chunk_notes(chunk, keys, lists=lists),
     }
 
 

@@ -3,8 +3,10 @@ neighbours, and their text trimmed."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -186,7 +188,13 @@ class Origin:
         """A chunk of the text with all titles down to its own."""
         # A chunk of no section, such as one of fixed size, is under what all of the text is under.
         path = (*self.titles, *chunk.path) if chunk.path else self.path
-        return chunk if path == chunk.path else replace(chunk, path=path)
+        if path == chunk.path:
+            return chunk
+        extras = dict(chunk.extras)
+        if "section_paths" in extras:
+            paths = extras["section_paths"]
+            extras["section_paths"] = [[*self.titles, *titles] for titles in paths]
+        return replace(chunk, path=path, extras=extras)
 
     def span(self, chunk: Chunk) -> tuple[int, int]:
         """A chunk's span in what the text was cut from. `UNKNOWN` twice if nobody knows."""
@@ -235,8 +243,10 @@ def parent_of(
     numbers = tuple(end for end in ends if isinstance(end, int) and end >= 0)
     # Evidence of several sections has the path of its best sentence, not of its beginning.
     paths = metadata.get(PATHS_KEY)
-    lines = paths.split("\n") if isinstance(paths, str) else paths
-    path = titles_of(lines[0] if lines else metadata.get("heading_path"))
+    with suppress(ValueError):
+        paths = json.loads(paths) if isinstance(paths, str) else paths
+    is_list = isinstance(paths, list) and bool(paths)
+    path = titles_of(paths[0] if is_list else metadata.get("heading_path"))
     source = (numbers[0], numbers[1]) if len(numbers) == 2 else None
     return Origin(start, source, path, titles_above(path, document))
 

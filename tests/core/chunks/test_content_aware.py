@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -229,14 +230,75 @@ def test_sections_below_six_words_join_their_neighbours(
         assert [chunk.n_tokens for chunk in chunks] == joined
 
 
+def test_a_chunk_of_several_sections_is_under_their_parent_and_names_them_all() -> None:
+    text = (
+        "# Pump\n\nIt moves water.\n\n## Seal\n\nIt leaks.\n\n### Ring\n\nReplace it.\n\n"
+        f"## Motor\n\n{'It turns. ' * 20}\n\n## Oil\n\nAdd it.\n\n## Dust\n\nWipe it.\n"
+    )
+    chunks = split(text, min_tokens=12, max_tokens=50, counter=count_words)
+    assert [(chunk.path, chunk.extras.get("section_paths")) for chunk in chunks] == [
+        (
+            ("Pump",),
+            [["Pump"], ["Pump", "Seal"], ["Pump", "Seal", "Ring"]],
+        ),
+        (("Pump", "Motor"), None),
+        (("Pump",), [["Pump", "Oil"], ["Pump", "Dust"]]),
+    ]
+    assert [chunk.context for chunk in chunks] == ["", "Pump", "Pump"]
+    (whole,) = split("\n" + text, min_tokens=99, max_tokens=99, counter=count_words)
+    assert (whole.path, whole.context) == (("Pump",), "")
+
+
+@pytest.mark.parametrize("least", [0, 99])
+def test_a_document_within_both_sizes_is_one_chunk(least: int) -> None:
+    text = "Before.\n\n# A\n\n## X\n\nx\n\n# B\n\n## Y\n\ny\n\n## Z\n\nz\n"
+    chunks = split(text, min_tokens=least)
+    assert len(chunks) == (1 if least else 4)
+    if least:
+        assert chunks[0].path == () and len(chunks[0].extras["section_paths"]) == 4
+
+
 def test_small_sections_of_different_parents_stay_apart() -> None:
-    text = "# A\n\n## X\n\nx\n\n# B\n\n## Y\n\ny\n\n## Z\n\nz\n"
-    chunks = split(text, min_tokens=99, counter=count_words)
-    assert [chunk.text[:3] for chunk in chunks] == ["# A", "# B"]
-    # Nor over a section that is left out, nor with the text before all headings.
+    long = "word " * 40
+    text = f"# A\n\n{long}\n\n## X\n\nx\n\n# B\n\n## Y\n\ny\n\n## Z\n\nz\n"
+    chunks = split(text, min_tokens=20, max_tokens=44, counter=count_words)
+    assert [chunk.text[:4] for chunk in chunks] == ["# A\n", "## X", "# B\n"]
+    # Nor over a section that is left out.
     text = "Before.\n\n# A\n\na\n\n# X\n\nx\n\n# B\n\nb\n"
     chunks = split(text, min_tokens=99, counter=count_words, exclude_titles=["x"])
-    assert [chunk.text.strip()[-1] for chunk in chunks] == [".", "a", "b"]
+    assert [chunk.text.strip()[-1] for chunk in chunks] == ["a", "b"]
+
+
+@pytest.mark.parametrize("shape", ["any", "equal", "rising"])
+@pytest.mark.parametrize("change", ["insert", "remove", "edit"])
+def test_a_change_of_one_section_moves_at_most_two_borders(
+    shape: str, change: str
+) -> None:
+    rng = Random(1)
+    sizes = {
+        "any": [rng.randrange(3, 90) for _ in range(60)],
+        "equal": [20] * 60,
+        "rising": list(range(10, 70)),
+    }
+    parts = [f"## Part {i * i}\n\n{'oil ' * n}\n\n" for i, n in enumerate(sizes[shape])]
+    before = first_sections(parts)
+    for place in range(3, 60, 4):
+        new = f"## New {place}\n\n{'seal ' * rng.randrange(60)}\n\n"
+        kept = place if change == "insert" else place + 1
+        changed = [*parts[:place], *([new] * (change != "remove")), *parts[kept:]]
+        after = first_sections(changed) - {new}
+        assert len(before - after - {parts[place]}) <= 2
+        assert len(after - before) <= 2
+
+
+def first_sections(parts: list[str]) -> set[str]:
+    """The parts of a document that a chunk begins with."""
+    text = "# Manual\n\n" + "".join(parts)
+    chunks = split(text, min_tokens=50, max_tokens=150, counter=count_words)
+    assert "".join(chunk.text for chunk in chunks) == text
+    return {
+        part for part in parts if any(chunk.text.startswith(part) for chunk in chunks)
+    }
 
 
 def overlap_of(text: str, overlap: int, most: int) -> list[str]:

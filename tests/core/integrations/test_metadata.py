@@ -31,6 +31,7 @@ SHARED = {
     "routes",
     "scores",
     "views_hit",
+    "section_paths",
     "two_hop_entities",
 }
 PREFIXES = (
@@ -114,7 +115,7 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
 
 CHUNK = Chunk("c", "d", "s", 80, 195, "x", path=("A", "B"))
 TABLES = [
-    {**keys.OVERSIZE_KEYS, **keys.CONTEXT_KEYS, **keys.VIEWS_KEYS},
+    {**keys.OVERSIZE_KEYS, **keys.CONTEXT_KEYS, **keys.VIEWS_KEYS, **keys.SECTION_KEYS},
     keys.PIC_KEYS,
     keys.IDMS_KEYS,
     keys.HIQA_KEYS,

@@ -120,7 +120,9 @@ class TestSmall:
 
         with pytest.raises(InvalidParameter, match="model must be a folder with model"):
             OnnxEncoder(str(tmp_path))
-        with pytest.raises(InvalidParameter, match="max_tokens must be a number of at least 8"):
+        with pytest.raises(
+            InvalidParameter, match="max_tokens must be a number of at least 8"
+        ):
             OnnxEncoder(str(small), max_tokens=4)
         copy(small / "tokenizer.json", tmp_path)
         torch.onnx.export(

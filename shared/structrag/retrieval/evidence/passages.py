@@ -133,7 +133,7 @@ class PassageReader:
     def _paths(self, first: int, stop: int) -> dict[str, Any]:
         """The heading paths of a run of atoms, in reading order, if these are several."""
         paths = dict.fromkeys(self._section(unit)[1] for unit in range(first, stop))
-        return {"paths": [[*path] for path in paths]} if len(paths) > 1 else {}
+        return {"section_paths": [[*path] for path in paths]} if len(paths) > 1 else {}
 
     def cut(self, unit: int, ranking: Ranking, budget: int) -> list[Hit]:
         """The beginning of an atom that is above the budget, or nothing. It is cut at a word. An

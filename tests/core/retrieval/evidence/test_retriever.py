@@ -634,7 +634,11 @@ def test_a_passage_over_sections_is_cited_under_that_of_its_best_sentence() -> N
     (hit,) = retriever.search("Utah: notice takes thirty days?", max_tokens=40)
     assert "Ohio" in hit.chunk.text and hit.chunk.path == ("Law", "Utah")
     assert hit.chunk.section_id == "law#3"
-    assert hit.chunk.extras["paths"] == [["Law"], ["Law", "Ohio"], ["Law", "Utah"]]
+    assert hit.chunk.extras["section_paths"] == [
+        ["Law"],
+        ["Law", "Ohio"],
+        ["Law", "Utah"],
+    ]
 
 
 def conditions(n: int) -> str:
