@@ -37,8 +37,8 @@ class PICTextSplitter(ReadingTextSplitter):
         >>> splitter = PICTextSplitter(chunk_size=50)  # or PICTextSplitter(embedding, llm)
         >>> for chunk in splitter.split_text(text):
         ...     print(repr(chunk))
-        '# Pump\\n\\nIt moves water.'
-        'Rinse its filter. Invoices are due in March.'
+        '# Pump\\n\\nIt moves water. Rinse its filter.'
+        'Invoices are due in March.'
 
     Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and
     `pic_threshold` (both 0.0 if the text was too short to compare), and `pic_degraded`, whether the

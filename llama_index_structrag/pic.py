@@ -33,8 +33,8 @@ class PICNodeParser(_Fields):
         >>> parser = PICNodeParser(chunk_size=24)  # or with embed_model and llm
         >>> for node in parser.get_nodes_from_documents([Document(text=text)]):
         ...     print(repr(node.text))
-        '# Pump\\n\\nIt moves water.'
-        'Rinse its filter. Invoices are due in March.'
+        '# Pump\\n\\nIt moves water. Rinse its filter.'
+        'Invoices are due in March.'
 
     A replacement for `SemanticSplitterNodeParser(embed_model=...)`. See `ContentAwareNodeParser`
     for offsets, limits and metadata, and `structrag.chunks.pic.splitter.PICSplitter` for the

@@ -74,7 +74,7 @@ VIEWS_KEYS = {"views_hit": "views_hit"}
 # The value of a key that does not apply; "[]" is an empty list. Other keys are then left out.
 _EMPTY: Mapping[str, Any] = {
     "oversize": False, "context_shortened": False, "views_hit": "[]", "hiqa_keywords": "[]",
-    "hiqa_cut": False, "section_paths": "[]",
+    "hiqa_cut": False,
     "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0, "pic_degraded": False,
     "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
     "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",

@@ -242,11 +242,11 @@ def parent_of(
     ends = [metadata.get(key) for key in ("source_start", "source_end")]
     numbers = tuple(end for end in ends if isinstance(end, int) and end >= 0)
     # Evidence of several sections has the path of its best sentence, not of its beginning.
-    paths = metadata.get(PATHS_KEY)
+    paths: Any = metadata.get(PATHS_KEY)
     with suppress(ValueError):
         paths = json.loads(paths) if isinstance(paths, str) else paths
-    is_list = isinstance(paths, list) and bool(paths)
-    path = titles_of(paths[0] if is_list else metadata.get("heading_path"))
+    first = paths[:1] if isinstance(paths, list) else []
+    path = titles_of(first[0] if first else metadata.get("heading_path"))
     source = (numbers[0], numbers[1]) if len(numbers) == 2 else None
     return Origin(start, source, path, titles_above(path, document))
 
