@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from structrag.chunks.hiqa.splitter import HiQASplitter
     from structrag.chunks.idms.splitter import IDMSSplitter
     from structrag.chunks.pic.splitter import PICSplitter
+    from structrag.citations import Resolution, resolve
     from structrag.errors import StructragError
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
@@ -57,6 +58,7 @@ _HOMES = {
     "Index": "structrag.index.index",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "PICSplitter": "structrag.chunks.pic.splitter",
+    "Resolution": "structrag.citations",
     "Retriever": "structrag.retrieval.retriever",
     "Section": "structrag.records",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
@@ -70,6 +72,7 @@ _HOMES = {
     "parse": "structrag.reading.sections",
     "read_file": "structrag.reading.files",
     "read_text": "structrag.reading.files",
+    "resolve": "structrag.citations",
     "tiktoken_counter": "structrag.text.tokens",
 }
 __all__ = [
@@ -92,6 +95,7 @@ __all__ = [
     "Index",
     "MultiViewRetriever",
     "PICSplitter",
+    "Resolution",
     "Retriever",
     "Section",
     "SelfAsk",
@@ -105,6 +109,7 @@ __all__ = [
     "parse",
     "read_file",
     "read_text",
+    "resolve",
     "tiktoken_counter",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name
