@@ -104,13 +104,14 @@ def cite(text: str, start: int, end: int, digest: str) -> str:
     passage = text[start:end].strip()
     start = text.index(passage, start)
     end = start + len(passage)
-    inner, width = _solid(passage), _width(len(passage))
-    rest = max(0, len(inner) - width)
-    anchors = [inner[at : at + width] for at in (0, rest // 3, 2 * rest // 3, rest)]
     before = _solid(text[max(0, start - _BESIDE) : start])[-ANCHOR:].rjust(ANCHOR, "\0")
     after = _solid(text[end : end + _BESIDE])[:ANCHOR].ljust(ANCHOR, "\0")
-    parts = (passage, before, *anchors, after)
-    hashes = [_hashes(_codes(part), len(part))[0] for part in parts]
+    inner, width = _solid(passage), _width(len(passage))
+    rest = max(0, len(inner) - width)
+    codes = _codes(before + inner + after)
+    beside, inside = _hashes(codes, ANCHOR), _hashes(codes, width)[ANCHOR:]
+    whole = _hashes(_codes(passage), len(passage))[0]
+    hashes = [whole, beside[0], *(inside[rest * i // 3] for i in range(4)), beside[-1]]
     data = _sha(passage)[:8] + np.array(hashes, ">u4").tobytes()
     return f"{start}-{end}~{digest}{urlsafe_b64encode(data).decode()}"
 
@@ -126,7 +127,7 @@ def _found(text: str, start: int, length: int, data: bytes) -> Resolution:
     )
     begins = before + ANCHOR
     # From each place the anchors in their order, up to the neighbour behind.
-    starts = np.unique(np.concatenate([[ANCHOR], begins, *inside]))
+    starts = np.flatnonzero(np.bincount(np.concatenate([[ANCHOR], begins, *inside])))
     reach, stops = starts + 4 * length + 100, _next(after, starts)
     closed = stops <= reach
     steps = [starts]
@@ -150,7 +151,7 @@ def _found(text: str, start: int, length: int, data: bytes) -> Resolution:
     beside = np.isin(firsts, begins) + 1 * np.isin(lasts, after)
     for i in np.lexsort((abs(sites - start), -beside))[:1]:
         site = int(sites[i])
-        inner = starts[best] <= firsts[i] and lasts[i] <= limit
+        inner = starts[best] <= firsts[i] < limit
         # An equal passage is not the one that was changed between its neighbours.
         is_it = inner or not changed or worth[best] <= 4 + _NEIGHBOUR * beside[i]
         if is_it and _sha(text[site : site + length])[:8] == data[:8]:
