@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from structrag.chunks.hiqa.splitter import HiQASplitter
     from structrag.chunks.idms.splitter import IDMSSplitter
     from structrag.chunks.pic.splitter import PICSplitter
-    from structrag.citations import Resolution, resolve
+    from structrag.citations import resolve
     from structrag.errors import StructragError
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
@@ -58,7 +58,6 @@ _HOMES = {
     "Index": "structrag.index.index",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "PICSplitter": "structrag.chunks.pic.splitter",
-    "Resolution": "structrag.citations",
     "Retriever": "structrag.retrieval.retriever",
     "Section": "structrag.records",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
@@ -95,7 +94,6 @@ __all__ = [
     "Index",
     "MultiViewRetriever",
     "PICSplitter",
-    "Resolution",
     "Retriever",
     "Section",
     "SelfAsk",

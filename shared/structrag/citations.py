@@ -4,6 +4,7 @@ their form, from which the check can be written in any language."""
 from __future__ import annotations
 
 import re
+import reprlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,6 +30,10 @@ Array = NDArray[Any]
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """What has become of a cited passage. `text` is always `document.text[start:end]`.
+
+    Example:
+        >>> Resolution("gone")
+        Resolution(state='gone', start=0, end=0, text='')
 
     Attributes:
         state: "there": word for word at its place. "moved": word for word at another place.
@@ -85,7 +90,7 @@ def _parsed(citation: str) -> tuple[str, re.Match[str]]:
     if not parts or citation_of(doc_id, parts[2]) != citation:
         raise InvalidParameter(
             "citation must be one that `hit.citation` gave, whole and unchanged; got "
-            f"{citation!r}. Copy it again."
+            f"{reprlib.repr(citation)}. Copy it again."
         )
     return doc_id, parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
 from time import monotonic
@@ -17,7 +17,7 @@ from pydantic import AliasChoices, Field
 from typing_extensions import TypedDict
 
 from structrag._version import __version__
-from structrag.citations import Resolution, cited_document, resolve
+from structrag.citations import cited_document, resolve
 from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.errors import (
@@ -231,13 +231,13 @@ class Library:
             more=cut < end,
         )
 
-    def resolve(self, citation: str) -> Resolution:
+    def resolve(self, citation: str) -> dict[str, Any]:
         """What has become of a cited passage."""
         cited = cited_document(citation)
 
-        def resolution() -> Resolution:
+        def resolution() -> dict[str, Any]:
             document = self._outline(self._name(cited)).document
-            return resolve(citation, replace(document, id=cited))
+            return asdict(resolve(citation, replace(document, id=cited)))
 
         return self._now(resolution)
 
@@ -342,7 +342,7 @@ def server_of(library: Library) -> MCPServer[Any]:
             return library.read(document, section, max_tokens, start)
 
     @server.tool(name="resolve")
-    def resolve_citation(citation: str) -> Resolution:
+    def resolve_citation(citation: str) -> dict[str, Any]:
         """Return what has become of a cited passage: `state` is "there", "moved", "changed" or
         "gone", and `text` is what stands from `start` to `end` now."""
         with _mistakes_said():
