@@ -176,9 +176,9 @@ def chunk_id(doc_id: str, path: Sequence[str], text: str, number: int = 1) -> st
 
     Example:
         >>> chunk_id("guide", ["Pumps"], "Pumps move water.")
-        'guide:7e2d2d0c8d2d5a4c'
+        'guide:cd07c05eabb0bdd2'
         >>> chunk_id("guide", ["Pumps"], "Pumps move water.", 2)
-        'guide:7e2d2d0c8d2d5a4c.2'
+        'guide:cd07c05eabb0bdd2.2'
     """
     content = "\0".join([*path, text.strip()]).encode("utf-8", "surrogatepass")
     digest = xxhash.xxh3_64_hexdigest(content)
