@@ -25,6 +25,7 @@ _BESIDE = 240  # characters beside a passage in which its neighbours' anchors ar
 _NEIGHBOUR = 3  # anchors of the passage that one of a neighbour is worth
 
 Array = NDArray[Any]
+State = Literal["there", "moved", "changed", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Resolution:
             that are left. "gone": nothing of it is left; `text` is empty, `start` and `end` are 0.
     """
 
-    state: Literal["there", "moved", "changed", "gone"]
+    state: State
     start: int = 0
     end: int = 0
     text: str = ""
@@ -160,7 +161,7 @@ def _found(text: str, start: int, length: int, data: bytes) -> Resolution:
         # An equal passage is not the one that was changed between its neighbours.
         is_it = inner or not changed or worth[best] <= 4 + _NEIGHBOUR * beside[i]
         if is_it and _sha(text[site : site + length])[:8] == data[:8]:
-            state = "there" if site == start else "moved"
+            state: State = "there" if site == start else "moved"
             return Resolution(state, site, site + length, text[site : site + length])
     if not changed:
         return Resolution("gone")
@@ -169,7 +170,8 @@ def _found(text: str, start: int, length: int, data: bytes) -> Resolution:
 
 
 def _next(places: Array, at: Array) -> Array:
-    return np.append(places, 1 << 60)[np.searchsorted(places, at)]
+    following: Array = np.append(places, 1 << 60)[np.searchsorted(places, at)]
+    return following
 
 
 def _width(length: int) -> int:
