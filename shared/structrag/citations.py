@@ -20,6 +20,7 @@ from structrag.records import Document, citation_of
 _FORM = re.compile(r"c1~([^~]*)~((\d{1,12})-(\d{1,12})~([\w-]{8})([\w-]{48})).*", re.A)
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # of the hashes
 _INVERSE = np.uint64(pow(int(_BASE), -1, 1 << 64))
+_HALF = np.uint64(32)
 ANCHOR = 24  # characters of an anchor, of a short passage fewer
 _BESIDE = 240  # characters beside a passage in which its neighbours' anchors are
 _NEIGHBOUR = 3  # anchors of the passage that one of a neighbour is worth
@@ -186,7 +187,8 @@ def _hashes(codes: Array, width: int) -> Array:
     sums = np.zeros(len(codes) + 1, np.uint64)
     np.cumsum(codes * np.full(len(codes), _BASE).cumprod(), out=sums[1:])
     shifts = np.full(count, _INVERSE).cumprod() * _BASE
-    return (sums[len(sums) - count :] - sums[:count]) * shifts >> np.uint64(32)
+    hashes: Array = (sums[len(sums) - count :] - sums[:count]) * shifts >> _HALF
+    return hashes
 
 
 def _codes(text: str) -> Array:
