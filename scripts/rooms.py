@@ -21,6 +21,7 @@ ROOMS = [
     "_locks",
     "errors",
     "records",
+    "citations",
     "_version",
     "text",
     "model_calls",

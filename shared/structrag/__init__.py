@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from structrag.chunks.hiqa.splitter import HiQASplitter
     from structrag.chunks.idms.splitter import IDMSSplitter
     from structrag.chunks.pic.splitter import PICSplitter
+    from structrag.citations import resolve
     from structrag.errors import StructragError
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
@@ -70,6 +71,7 @@ _HOMES = {
     "parse": "structrag.reading.sections",
     "read_file": "structrag.reading.files",
     "read_text": "structrag.reading.files",
+    "resolve": "structrag.citations",
     "tiktoken_counter": "structrag.text.tokens",
 }
 __all__ = [
@@ -105,6 +107,7 @@ __all__ = [
     "parse",
     "read_file",
     "read_text",
+    "resolve",
     "tiktoken_counter",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name

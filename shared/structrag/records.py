@@ -4,11 +4,13 @@ Hit All are frozen. Every span is a half-open range of **characters** `[start, e
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
+from urllib.parse import quote
 
 import xxhash
 
@@ -174,13 +176,21 @@ def chunk_id(doc_id: str, path: Sequence[str], text: str, number: int = 1) -> st
 
     Example:
         >>> chunk_id("guide", ["Pumps"], "Pumps move water.")
-        'guide:7e2d2d0c8d2d5a4c'
+        'guide:cd07c05eabb0bdd2'
         >>> chunk_id("guide", ["Pumps"], "Pumps move water.", 2)
-        'guide:7e2d2d0c8d2d5a4c.2'
+        'guide:cd07c05eabb0bdd2.2'
     """
     content = "\0".join([*path, text.strip()]).encode("utf-8", "surrogatepass")
     digest = xxhash.xxh3_64_hexdigest(content)
     return f"{doc_id}:{digest}.{number}" if number > 1 else f"{doc_id}:{digest}"
+
+
+def citation_of(doc_id: str, place: str) -> str:
+    """A citation: the id of a document, and what `structrag.citations.cite` says of a passage."""
+    name = quote(doc_id, errors="surrogatepass").replace("~", "%7E")
+    citation = f"c1~{name}~{place}"
+    digest = sha256(citation.encode()).digest()
+    return citation + urlsafe_b64encode(digest[:3]).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +224,7 @@ class Chunk:
     extras: Mapping[str, Any] = field(default_factory=dict)  # JSON values only
     # Like `start`, an offset into the document's text; default: `start`.
     body_start: int = 0
+    cited: str = field(default="", compare=False, repr=False)  # as `cite` gives it
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -267,3 +278,12 @@ class Hit:
     scores: Mapping[str, float] = field(default_factory=dict)
     # Route -> what it added to the score.
     parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def citation(self) -> str:
+        """A short string that finds the passage again when its document was edited.
+
+        `structrag.citations.resolve` takes it. "" for a chunk of no index of structrag.
+        """
+        chunk = self.chunk
+        return citation_of(chunk.doc_id, chunk.cited) if chunk.cited else ""

@@ -15,7 +15,7 @@ import pytest
 from doubles import HashTokens
 from frameworks import RETRIEVERS, SPLITTERS
 
-from structrag import ContentAwareSplitter, FunctionEmbedder, read_text
+from structrag import ContentAwareSplitter, FunctionEmbedder, read_text, resolve
 from structrag.errors import (
     BudgetExceeded,
     InvalidParameter,
@@ -65,6 +65,9 @@ async def test_results_are_json_with_exact_places(framework: Any, name: str) -> 
         facts = result.metadata.full()
         assert json.loads(json.dumps(facts)) == facts
         assert facts["year"] == 2020 and "page_starts" not in facts
+        source = read_text(TEXTS[result.doc_id], id=result.doc_id, format="markdown")
+        cited = resolve(facts["citation"], source)
+        assert (cited.state, cited.text) == ("there", result.text)
         place = facts["source_start"], facts["source_end"]
         assert place == (result.start, result.end)
         if name != "D3":

@@ -12,11 +12,12 @@ from structrag.cli.eval import eval
 from structrag.cli.index import index
 from structrag.cli.mcp import mcp
 from structrag.cli.outline import outline
+from structrag.cli.resolve import resolve
 from structrag.cli.search import search
 from structrag.cli.split import split
 from structrag.cli.view import view
 
-COMMANDS = (outline, split, index, search, view, compare, eval, mcp)
+COMMANDS = (outline, split, index, search, resolve, view, compare, eval, mcp)
 
 
 def application() -> typer.Typer:

@@ -1,10 +1,11 @@
-"""The tools that `structrag mcp` serves: search, evidence, outlines and sections."""
+"""The tools that `structrag mcp` serves: search, evidence, outlines, sections and citations."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
 from time import monotonic
@@ -16,6 +17,7 @@ from pydantic import AliasChoices, Field
 from typing_extensions import TypedDict
 
 from structrag._version import __version__
+from structrag.citations import cited_document, resolve
 from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.errors import (
@@ -26,7 +28,7 @@ from structrag.errors import (
 )
 from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, place_notes
 from structrag.reading.outline import Outline
-from structrag.records import Hit
+from structrag.records import Hit, citation_of
 from structrag.text.tokens import count_tokens
 
 T = TypeVar("T")
@@ -37,8 +39,8 @@ NEVER = float("-inf")
 INSTRUCTIONS = (
     "Searches a folder of documents. Use evidence to answer a question, search to look for "
     "words, and outline and read_section to read around a passage. Cite passages by document, "
-    "path, start and end. start and end are character offsets into the document's text, and "
-    "every passage is an exact slice of it."
+    "path, start and end; resolve says what has become of a passage by its citation. start and "
+    "end are character offsets into the document's text, and every passage is an exact slice of it."
 )
 
 
@@ -57,6 +59,7 @@ class FoundPassage(TypedDict):
     context: str
     text: str
     score: float
+    citation: str  # as `resolve` takes it
 
 
 class OutlineEntry(TypedDict):
@@ -228,6 +231,16 @@ class Library:
             more=cut < end,
         )
 
+    def resolve(self, citation: str) -> dict[str, Any]:
+        """What has become of a cited passage."""
+        cited = cited_document(citation)
+
+        def resolution() -> dict[str, Any]:
+            document = self._outline(self._name(cited)).document
+            return asdict(resolve(citation, replace(document, id=cited)))
+
+        return self._now(resolution)
+
     def _passage(self, hit: Hit) -> FoundPassage:
         chunk = hit.chunk
         if not self.kept.is_there(chunk.doc_id):
@@ -246,6 +259,7 @@ class Library:
             context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),
+            citation=citation_of(self._shown(chunk.doc_id), chunk.cited),
         )
 
     def _entry(self, name: str, outline: Outline, number: int) -> OutlineEntry:
@@ -288,7 +302,7 @@ def _not_served(document: str) -> InvalidParameter:
 
 
 def server_of(library: Library) -> MCPServer[Any]:
-    """The server with its four tools."""
+    """The server with its five tools."""
     server: MCPServer[Any] = MCPServer(
         "structrag", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -326,6 +340,13 @@ def server_of(library: Library) -> MCPServer[Any]:
         """
         with _mistakes_said():
             return library.read(document, section, max_tokens, start)
+
+    @server.tool(name="resolve")
+    def resolve_citation(citation: str) -> dict[str, Any]:
+        """Return what has become of a cited passage: `state` is "there", "moved", "changed" or
+        "gone", and `text` is what stands from `start` to `end` now."""
+        with _mistakes_said():
+            return library.resolve(citation)
 
     return server
 

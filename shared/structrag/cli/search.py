@@ -141,6 +141,7 @@ def _record(hit: Hit, document: Document) -> dict[str, Any]:
         "pages": notes.pop(PAGE_LABEL_KEY, ""),
         **notes,
         **chunk_record(hit.chunk),
+        "citation": hit.citation,
         "routes": dict(hit.routes),
         "route_scores": dict(hit.scores),
         "parts": dict(hit.parts),

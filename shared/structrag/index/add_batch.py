@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from structrag.chunks.model_splitter import with_own_vectors
+from structrag.citations import cite, text_digest
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import (
@@ -410,7 +411,7 @@ def _entry(
     """A document without vectors."""
     levels = {
         name: LevelEntry(
-            tuple(_in_source(document, chunk) for chunk in one.chunks),
+            tuple(_with_places(document, one.chunks)),
             one.views.texts,
             {},
         )
@@ -487,6 +488,13 @@ def _keeping(flow: Flow[T], document: Document, how: IndexingOptions) -> Flow[T]
     if how.kept is None:
         return flow
     return reuse_answers(flow, how.kept.setdefault(document.id, {}))
+
+
+def _with_places(document: Document, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    digest = text_digest(document.text)
+    for chunk in chunks:
+        cited = cite(document.text, chunk.start, chunk.end, digest)
+        yield replace(_in_source(document, chunk), cited=cited)
 
 
 def _in_source(document: Document, chunk: Chunk) -> Chunk:

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from structrag.index.index import Index, IndexSettings
 from structrag.integrations.metadata import (
+    CITATION_KEY,
     D3_KEYS,
     HIQA_HIT_KEYS,
     HIQA_KEYS,
@@ -76,6 +77,7 @@ class RetrieverKind:
         return {
             **chunk_notes(chunk, OVERSIZE_KEYS),
             **source_notes(chunk),
+            CITATION_KEY: hit.citation,
             **score_notes(hit),
             **chunk_notes(chunk, self.hit_keys, lists=True),
             **chunk_notes(chunk, keys, lists=lists),

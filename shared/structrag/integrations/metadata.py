@@ -24,6 +24,7 @@ from structrag.text.heading_path import SEPARATOR
 PLACE_KEY = "place"  # "slide 4", "cell 12"
 FORMAT_KEY = "text_format"  # the format that a formatter made
 FORMAT_REPORT_KEY = "format_report"
+CITATION_KEY = "citation"  # that `structrag.resolve` takes
 PAGES_KEY = "pages"  # their number in a PDF
 CONTEXT_KEY = "heading_context"  # titles, and header rows of a cut table
 INDEX_KEY = (

@@ -55,7 +55,13 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
 async def test_an_agent_is_told_the_tools(folder: Path) -> None:
     async with connected(folder) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {"evidence", "search", "outline", "read_section"}
+        assert set(tools) == {
+            "evidence",
+            "search",
+            "outline",
+            "read_section",
+            "resolve",
+        }
         assert tools["evidence"].input_schema["required"] == ["query"]
         assert tools["search"].input_schema["required"] == ["query"]
         assert "answer a question" in (tools["evidence"].description or "")
@@ -79,6 +85,31 @@ async def test_passages_are_cited_exactly(
             client, "read_section", document=first["document"], section=first["section"]
         )
         assert first["text"] in section["text"]
+
+
+async def test_a_citation_is_resolved_in_the_file_as_it_is_now(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_server, "FRESH", 0.0)
+    async with connected(folder) as client:
+        (first, *_) = await called(client, "search", query="filter", k=1)
+        citation = first["citation"]
+        assert str(folder) not in citation
+        there = await called(client, "resolve", citation=citation)
+        assert there == {
+            "state": "there",
+            **{name: first[name] for name in ("start", "end", "text")},
+        }
+        (folder / "pump.md").write_text(PUMP.replace("monthly", "every week"))
+        changed = await called(client, "resolve", citation=citation)
+        assert changed["state"] == "changed" and "every week" in changed["text"]
+        assert "whole and unchanged" in await refused(
+            client, "resolve", citation=citation[:-1]
+        )
+        (folder / "pump.md").unlink()
+        assert "must be the name of a document served here" in await refused(
+            client, "resolve", citation=citation
+        )
 
 
 async def test_numbers_limit_what_comes(folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from structrag.citations import cite
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit, chunk_id
 from structrag.retrieval.evidence.atoms import FIRST, leads
@@ -187,14 +188,20 @@ class PassageReader:
         return list(pairwise(dict.fromkeys([0, *stops, len(self.pool)])))
 
     def _block(self, first: int, stop: int) -> Chunk:
-        return self._chunk(stop - 1, *self.pool.atoms.span(first, stop), first=first)
+        span = self.pool.atoms.span(first, stop)
+        return self._cited(self._chunk(stop - 1, *span, first=first), stop - 1)
 
     def _hit(self, chunk: Chunk, unit: int, ranking: Ranking, rank: int) -> Hit:
         worth = self._worth(unit)
         parts = {
             name: worth * float(share[unit]) for name, share in ranking.shares.items()
         }
-        return Hit(chunk, sum(parts.values()), rank, parts=parts)
+        return Hit(self._cited(chunk, unit), sum(parts.values()), rank, parts=parts)
+
+    def _cited(self, chunk: Chunk, unit: int) -> Chunk:
+        document = self._document(unit)
+        cited = cite(document.text, chunk.start, chunk.end, document.digest)
+        return replace(chunk, cited=cited)
 
     def _chunk(
         self, unit: int, start: int, end: int, first: int | None = None

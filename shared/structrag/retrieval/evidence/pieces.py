@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.citations import text_digest
 from structrag.index.entries import Entry, StoredRow, Vectors
 from structrag.reading.outline import Outline
 from structrag.records import Chunk, Document, SourceMap, chunk_id
@@ -38,6 +39,7 @@ class StoredDocument:
 
     id: str
     title: str
+    digest: str  # of its whole text, for citations
     text: str
     # Its sections by ordinal: where the body begins, and the path.
     sections: Mapping[int, tuple[int, tuple[str, ...]]]
@@ -63,9 +65,10 @@ def entry_of(
     """
     pieces = dict(cut_pieces(atoms, encoder_spans))
     equal: Counter[str] = Counter()
+    digest = text_digest(outline.document.text)
     chunks = []
     for number, piece in enumerate(pieces.values()):
-        chunk = _chunk(outline, required, piece, (number, len(pieces)))
+        chunk = _chunk(outline, required, piece, (number, len(pieces)), digest)
         equal[chunk.id] += 1
         name = chunk_id(chunk.doc_id, chunk.path, chunk.text, equal[chunk.id])
         chunks.append(replace(chunk, id=name))
@@ -141,6 +144,7 @@ def _chunk(
     required: Iterable[RequiredContext],
     piece: AtomArrays,
     place: tuple[int, int],
+    digest: str,
 ) -> Chunk:
     """A piece with what is to be known of its document where only this is read."""
     document = outline.document
@@ -150,6 +154,7 @@ def _chunk(
     extras: dict[str, Any] = {
         "piece": place,
         "title": document.title,
+        "digest": digest,
         "sections": [[one.ordinal, one.body_start, one.path] for one in sections],
         "required": [
             [*one, document.text[one.start : one.end]]
@@ -209,6 +214,7 @@ def _document(pieces: Sequence[Chunk]) -> StoredDocument:
     return StoredDocument(
         pieces[0].doc_id,
         pieces[0].extras["title"],
+        pieces[0].extras["digest"],
         _text_of(texts),
         sections,
         [(chunk.start, chunk.end) for chunk in pieces],
