@@ -42,11 +42,10 @@ class CorpusReader(Protocol):
     def fingerprints(self) -> dict[str, str | None]:
         """Document id -> fingerprint, in row order; None if a model failed on the document."""
 
-    def with_pieces(
-        self, doc_ids: Sequence[str], vocabulary: dict[str, int]
-    ) -> Iterator[tuple[Document, NDArray[np.int32]]]:
-        """Some documents without their text, each with the pieces of its chunks, in which names are
-        looked for, as numbers of a vocabulary that is extended."""
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Some documents without their text, each with its chunks."""
 
     def among(self, rows: NDArray[np.int64]) -> Any:
         """Convert rows to a filter that `where` takes."""

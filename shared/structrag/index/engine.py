@@ -46,8 +46,6 @@ from structrag.index.entries import (
     plain_json,
     serialise_row,
 )
-from structrag.index.ranking import concatenated
-from structrag.index.segments import number_pieces
 from structrag.index.selection import as_list
 from structrag.index.snapshot import Settings, check_rule, check_search
 from structrag.records import Chunk, Document
@@ -177,9 +175,9 @@ class EngineReader(CorpusReader, ABC):
             for doc_id, head in heads.items()
         }
 
-    def with_pieces(
-        self, doc_ids: Sequence[str], vocabulary: dict[str, int]
-    ) -> Iterator[tuple[Document, NDArray[np.int32]]]:
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
         for start in range(0, len(doc_ids), _READ):
             some = doc_ids[start : start + _READ]
             lines: dict[int, list[bytes]] = {
@@ -191,8 +189,7 @@ class EngineReader(CorpusReader, ABC):
                 head = self._known[doc_id]
                 if head is not None:
                     chunks = [parse_row(line).chunk for line in lines[head.key]]
-                    pieces = concatenated(number_pieces(chunks, vocabulary), np.int32)
-                    yield Document(text="", **head.record), pieces
+                    yield Document(text="", **head.record), chunks
 
     def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
         lines = self._lines_at(rows) if rows else {}

@@ -183,8 +183,6 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
     def use(self, store: CorpusStore) -> None:
         """Take a store in place of the one there is, and tell the host's store whose it is."""
         super().use(store)
-        if isinstance(store, Store):
-            store.named_levels = (FIRST_LEVEL,)
         if hasattr(self.dense_store, "index"):
             cast(Any, self.dense_store).index = self
 

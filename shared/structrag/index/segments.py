@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,6 @@ from structrag.index.lexical import (
     to_rows,
 )
 from structrag.index.ranking import IntArray, concatenated
-from structrag.records import Chunk
-from structrag.text.terms import pieces
 
 Levels = Mapping[str, Sequence[str]]  # level -> its views
 _Lines = tuple[Pieces, IntArray]  # the text of lines, and their bounds
@@ -165,9 +163,13 @@ class TermFile:
     def _numbers(self) -> dict[str, int]:
         text, lengths = self._lines.part(0, len(self._lines))
         content = text.tobytes()
-        places = pairwise(accumulate(lengths.tolist(), initial=0))
-        terms = [content[i:j].decode("utf-8", "surrogatepass") for i, j in places]
-        return dict(zip(terms, range(len(terms)), strict=True))
+        ends = accumulate(lengths.tolist())
+        first = 0
+        numbers = {}
+        for number, end in enumerate(ends):
+            numbers[content[first:end].decode("utf-8", "surrogatepass")] = number
+            first = end
+        return numbers
 
     def get(self, term: str, /) -> int | None:
         """The number of a term, found by halving. No table is made, since most terms are never
@@ -341,25 +343,6 @@ def _joined_blobs(levels: Sequence[LevelRows]) -> dict[str, StoredLines]:
     }
 
 
-PIECES = "pieces"  # the blobs of rows whose words are numbered as terms
-# Marks, as no piece begins, of what precedes the pieces: the number of tokens, and headings.
-TOKENS, HEADING = "\x1e", "\x1f"
-
-
-def number_pieces(
-    chunks: Iterable[Chunk], vocabulary: dict[str, int]
-) -> list[NDArray[np.int32]]:
-    """The pieces of each chunk's index text, as numbers of a vocabulary that is extended. The
-    number of its tokens and its first three headings precede them."""
-    numbers = []
-    for chunk in chunks:
-        marks = [f"{TOKENS}{chunk.n_tokens}", *map(HEADING.__add__, chunk.path[:3])]
-        words = chain(marks, pieces(chunk.index_text))
-        of_chunk = [vocabulary.setdefault(word, len(vocabulary)) for word in words]
-        numbers.append(np.array(of_chunk, dtype=np.int32))
-    return numbers
-
-
 def blobs_of(table: LevelTable, name: str) -> StoredLines:
     """Return the blobs of this name, row by row; empty for rows without one."""
     return table.blobs.get(name) or StoredLines.of([b""] * table.n_rows)
@@ -437,8 +420,6 @@ class Merge:
         self.levels: Mapping[str, LevelTable] = segments[0].levels
         self.terms: list[str]
         self.postings: dict[str, dict[str, Postings]]
-        # Of each segment's terms, among those of all.
-        self._numbers: list[NDArray[np.int32]]
         self.terms, self.postings = self._merged_terms()
 
     def _rows(self, level: str) -> list[list[int]]:
@@ -449,29 +430,27 @@ class Merge:
 
     def _merged_terms(self) -> tuple[list[str], dict[str, dict[str, Postings]]]:
         """The terms of living rows, and their postings by level and view."""
-        terms, self._numbers = _joined_terms(self.segments)
+        terms, numbers = _joined_terms(self.segments)
         postings: dict[str, dict[str, Postings]] = {}
         used = np.zeros(len(terms), dtype=bool)
         for name, level in self.levels.items():
             postings[name] = {}
             for view in level.postings:
-                merged = self._merged_postings(name, view, len(terms))
+                merged = self._merged_postings(name, view, numbers, len(terms))
                 used |= np.diff(merged.indptr.all()) > 0
                 postings[name][view] = merged
-            for piece in self._blob(name, PIECES)[0]:
-                used[piece.view(np.int32)] = True
         if used.all():
             return terms, postings
         # Some terms were those of deleted rows alone.
         numbers_used = np.flatnonzero(used)
-        place = np.cumsum(used, dtype=np.int32) - np.int32(1)
-        self._numbers = [place[numbers] for numbers in self._numbers]
         for by_view in postings.values():
             for view, merged in by_view.items():
                 by_view[view] = merged.select(numbers_used)
         return [terms[number] for number in numbers_used.tolist()], postings
 
-    def _merged_postings(self, level: str, view: str, n_terms: int) -> Postings:
+    def _merged_postings(
+        self, level: str, view: str, numbers: Sequence[NDArray[np.int32]], n_terms: int
+    ) -> Postings:
         tables = [
             to_rows(segment.levels[level].postings[view]) for segment in self.segments
         ]
@@ -479,9 +458,7 @@ class Merge:
         for i, first, last in self._rows(level):
             rows = tables[i].slice(first, last)
             parts.append(
-                TermRows(
-                    rows.lengths, rows.indptr, self._numbers[i][rows.terms], rows.counts
-                )
+                TermRows(rows.lengths, rows.indptr, numbers[i][rows.terms], rows.counts)
             )
         return to_postings(join_rows(parts), n_terms)
 
@@ -523,20 +500,15 @@ class Merge:
         return _bounds(concatenated(counts, np.int64).tolist())
 
     def _blobs(self, level: str) -> dict[str, _Lines]:
-        names = {
-            name for segment in self.segments for name in segment.levels[level].blobs
+        tables = [segment.levels[level] for segment in self.segments]
+        names = {name for table in tables for name in table.blobs}
+        runs = self._rows(level)
+        blobs = {
+            name: self._lines([blobs_of(table, name) for table in tables], runs)
+            for name in sorted(names)
         }
-        blobs = {name: self._blob(level, name) for name in sorted(names)}
         # Some were those of deleted rows alone.
         return {name: lines for name, lines in blobs.items() if lines[1][-1]}
-
-    def _blob(self, level: str, name: str) -> _Lines:
-        parts = [blobs_of(segment.levels[level], name) for segment in self.segments]
-        if name == PIECES:
-            for i, part in enumerate(parts):
-                numbers = self._numbers[i][part.text.all().view(np.int32)]
-                parts[i] = StoredLines(Column(numbers.view(np.uint8)), part.bounds)
-        return self._lines(parts, self._rows(level))
 
     def _content(self) -> tuple[dict[str, Pieces], dict[str, Any]]:
         """The arrays of the merged segment, and which levels, views and blobs it has."""

@@ -24,15 +24,13 @@ from structrag.errors import (
 from structrag.index.dense import DenseIndex, VectorPart
 from structrag.index.entries import ChunkRow, DocumentRow, StoredRow, parse_row
 from structrag.index.lexical import METHODS, LexicalIndex, LexicalPart
-from structrag.index.ranking import IntArray, RowMap, concatenated
+from structrag.index.ranking import IntArray, RowMap
 from structrag.index.segments import (
-    PIECES,
     Levels,
     LevelTable,
     Runs,
     Segment,
     blobs_of,
-    number_pieces,
     row_runs,
     runs_of,
 )
@@ -275,31 +273,11 @@ class Reader:
             for id, held in stored.items()
         }
 
-    def with_pieces(
-        self, doc_ids: Sequence[str], vocabulary: dict[str, int]
-    ) -> Iterator[tuple[Document, NDArray[np.int32]]]:
-        """Some documents without their text, each with the pieces of its chunks, in which names are
-        looked for, as numbers of a vocabulary that is extended."""
-        numbers: dict[int, NDArray[np.int32]] = {}  # of each segment's terms
-        for doc_id in doc_ids:
-            i, number = self._find(doc_id)
-            table = self._tables[i]
-            rows, lines = table.rows_of(number), table.blobs.get(PIECES)
-            blob = lines.part(rows.start, rows.stop)[0] if lines else None
-            if blob is not None and len(blob):
-                if i not in numbers:
-                    terms = self.snapshot.segments[i].vocabulary.items()
-                    of_terms = [
-                        vocabulary.setdefault(term, len(vocabulary))
-                        for term, _ in terms
-                    ]
-                    numbers[i] = np.array(of_terms, dtype=np.int32)
-                pieces = numbers[i][blob.view(np.int32)]
-            else:  # it has none, or is of an earlier release
-                pieces = concatenated(
-                    number_pieces(self.chunks(doc_id), vocabulary), np.int32
-                )
-            yield self.document(doc_id), pieces
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Some documents without their text, each with its chunks."""
+        return ((self.document(doc_id), self.chunks(doc_id)) for doc_id in doc_ids)
 
     def _find(self, doc_id: str) -> tuple[int, int]:
         place = self.snapshot.find(doc_id)

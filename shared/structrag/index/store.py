@@ -42,11 +42,9 @@ from structrag.index.entries import (
 )
 from structrag.index.lexical import count_terms
 from structrag.index.segments import (
-    PIECES,
     Merge,
     PendingDocument,
     Segment,
-    number_pieces,
     segment_of,
 )
 from structrag.index.snapshot import Live, Reader, Settings, Snapshot
@@ -104,7 +102,6 @@ class Store:
         self.shared: dict[str, NDArray[Any]] = {}
         # Arrays made of just the documents that are there, such as LSA's vectors; saved.
         self.fitted: dict[str, Column] = {}
-        self.named_levels: Sequence[str] = ()  # in whose texts names are looked for
         self.changes: int = 0  # documents added or deleted so far
         self.seen: Seen = Seen()  # of what is saved
         # The folder that it was opened from or last saved in, and `changes` then.
@@ -247,11 +244,6 @@ class Store:
                 }
                 for name, views in self.settings.levels.items()
             }
-            for name in self.named_levels:
-                level = prepared.levels[name]
-                chunks = (row.chunk for row in level.rows)
-                pieces = number_pieces(chunks, self._vocabulary)
-                level.blobs[PIECES] = [numbers.tobytes() for numbers in pieces]
             key = self._take_out(doc_id)
             if key is None:
                 key, self._next_key = self._next_key, self._next_key + 1

@@ -9,10 +9,6 @@ Chinese, Japanese, Korean and other scripts in which spaces do not part words be
 neighbouring characters, which count twice, and single characters of Han and Hangul, which count
 once.
 
-Names are looked for in pieces: runs of letters and digits, single characters of scripts in which
-spaces do not part words, and other signs; "C++" and "C#" are pieces. Spaces and hyphens only
-separate them.
-
 Snowball cuts terms to their stems. As numbers they are equal in every process.
 """
 
@@ -39,7 +35,6 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.text.arrays import Int32Array
 from structrag.text.folding import (
     UNPARTED,
-    fold,
     fold_signs,
     fold_with_places,
     without_accents,
@@ -115,24 +110,6 @@ _CHARACTER = re.compile(
 )
 _BETWEEN_PARTS = re.compile(r"(?<=.)(?:[-_/]|\.(?!(?<=\d.)\d))")
 _LEFT_OUT = re.compile(r"(?<=.)[-_/.](?!(?<=\d.)\d)")
-
-# Of pieces, in which names are looked for. The last separators are spaces to one engine only.
-_SEPARATORS = r"\-_\x1c-\x1f"
-_BLANK_LINE = r"\n\s*\n"  # a piece that no name has
-_NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{UNPARTED}]")
-_MARK = r"(?:(?<=[^\W\d_])(?:\+\+?|\#)(?![{inside}+\#]))?"
-_WORD_MARK = _MARK.format(inside=r"\w")
-_PLAIN_PIECE = re.compile(
-    rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*{_WORD_MARK}|{_BLANK_LINE}|"
-    rf"[^\s{_SEPARATORS}]"
-)
-_PIECE_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNPARTED}]]+"
-_PIECE_LETTER_MARK = _MARK.format(inside=rf"[\w--[{UNPARTED}]]")
-_ANY_PIECE = regex.compile(
-    rf"{_PIECE_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_PIECE_LETTERS})*{_PIECE_LETTER_MARK}|"
-    rf"[{UNPARTED}]\p{{M}}*|{_BLANK_LINE}|[^\s{_SEPARATORS}]",
-    regex.VERSION1,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,22 +346,6 @@ def _both_stems(terms: list[str], stemmed: list[str], stemmer: Any) -> list[str]
         if stem not in (term, bare) and _plain(stem) != bare:
             stems.append(_plain(stem))
     return stems
-
-
-def pieces(text: str) -> list[str]:
-    """Split a text into the units it is compared by: folded words, characters of scripts without
-    spaces, signs, and blank lines."""
-    folded = fold(text)
-    return list(piece_pattern(folded).findall(folded))
-
-
-def piece_pattern(folded: str) -> Any:
-    """The pattern that finds the pieces of a folded text."""
-    return (
-        _ANY_PIECE
-        if not folded.isascii() and _NEEDS_SCRIPTS.search(folded)
-        else _PLAIN_PIECE
-    )
 
 
 Keys = NDArray[np.uint64]

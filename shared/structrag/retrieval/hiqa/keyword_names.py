@@ -1,8 +1,11 @@
 """Names of products, and where they occur (HiQA, section 5).
 
-They are found in any text, and detected in titles and file names. A name occurs where a run of
-neighbouring pieces (`structrag.text.terms`), put together, is the name put together: "IS-3722 HS"
-holds IS3722HS and IS3722, "IS37220" holds neither, and 手机 occurs in 手机壳.
+They are found in any text, and detected in titles and file names. A text is folded
+(`structrag.text.folding`) and read as pieces: runs of letters and digits, single characters of
+scripts in which spaces do not part words, and other signs; "C++" and "C#" are pieces. Spaces and
+hyphens only separate pieces. A name occurs where a run of
+neighbouring pieces, put together, is the name put together: "IS-3722 HS" holds IS3722HS and IS3722,
+"IS37220" holds neither, and 手机 occurs in 手机壳.
 """
 
 from __future__ import annotations
@@ -15,14 +18,29 @@ from typing import Any
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from structrag.text.arrays import BoolArray, IntArray
-from structrag.text.folding import fold_with_places, plain_signs
+from structrag.text.folding import UNPARTED, fold, fold_with_places, plain_signs
 from structrag.text.names import names_by_form
-from structrag.text.terms import piece_pattern, pieces
 
 HEAD = 4  # characters that tell quickly whether a piece can begin a name
+
+_SEPARATORS = r"\-_\x1c-\x1f"  # the last are spaces to one of the two engines only
+_BLANK_LINE = r"\n\s*\n"  # a piece that no name has
+_NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{UNPARTED}]")
+_MARK = r"(?:(?<=[^\W\d_])(?:\+\+?|\#)(?![{inside}+\#]))?"
+_WORD_MARK = _MARK.format(inside=r"\w")
+_PLAIN_PIECE = re.compile(
+    rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*{_WORD_MARK}|{_BLANK_LINE}|"
+    rf"[^\s{_SEPARATORS}]"
+)
+_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNPARTED}]]+"
+_LETTER_MARK = _MARK.format(inside=rf"[\w--[{UNPARTED}]]")
+_ANY_PIECE = regex.compile(
+    rf"{_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_LETTERS})*{_LETTER_MARK}|"
+    rf"[{UNPARTED}]\p{{M}}*|{_BLANK_LINE}|[^\s{_SEPARATORS}]",
+    regex.VERSION1,
+)
 
 _NUMBERED = regex.compile(
     r"\b(?=\p{Ll}*\p{Lu})(\p{L}[\p{L}\p{M}]+)[ -]\p{N}+(?:\.\p{N}+)*\b(?!\.?\p{N})"
@@ -50,6 +68,21 @@ _VARIANT = re.compile(
 )
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
+
+
+def pieces(text: str) -> list[str]:
+    """Split a text into the units it is compared by: folded words, characters of scripts without
+    spaces, signs, and blank lines."""
+    folded = fold(text)
+    return list(_pattern(folded).findall(folded))
+
+
+def _pattern(folded: str) -> Any:
+    return (
+        _ANY_PIECE
+        if not folded.isascii() and _NEEDS_SCRIPTS.search(folded)
+        else _PLAIN_PIECE
+    )
 
 
 def name_key(name: str) -> str:
@@ -83,41 +116,10 @@ class Names:
                 if at == len(self.keys) or not self.keys[at].startswith(joined):
                     break
 
-    def places(self, numbers: NDArray[Any], words: Sequence[str]) -> IntArray:
-        """Every name in a long text of numbered pieces, `words` by their numbers: (3, n), first
-        piece, end and position in `keys`, in order of the first piece."""
-        is_head = np.fromiter((word[:HEAD] in self._heads for word in words), bool)
-        first = last = np.flatnonzero(is_head[numbers])
-        begun, which = [""], np.zeros(len(first), dtype=np.int64)
-        following = [*self.keys, ""]
-        matches = [np.empty((3, 0), dtype=np.int64)]
-        while len(first):
-            # What begins alike and goes on alike is looked up once.
-            steps, which = np.unique(
-                which * len(words) + numbers[last], return_inverse=True
-            )
-            before, word = np.divmod(steps, len(words))
-            begun = [
-                begun[i] + words[j]
-                for i, j in zip(before.tolist(), word.tolist(), strict=True)
-            ]
-            ranks = [bisect_left(self.keys, joined) for joined in begun]
-            pairs = [
-                (following[i], joined) for i, joined in zip(ranks, begun, strict=True)
-            ]
-            is_whole = np.array([key == joined for key, joined in pairs])[which]
-            goes_on = np.array([key.startswith(joined) for key, joined in pairs])[which]
-            key = np.array(ranks)[which]
-            matches.append(np.stack([first, last + 1, key])[:, is_whole])
-            goes_on &= last + 1 < len(numbers)
-            first, last, which = first[goes_on], last[goes_on] + 1, which[goes_on]
-        joined = np.concatenate(matches, axis=1)
-        return joined[:, np.argsort(joined[0], kind="stable")]
-
     def removed(self, text: str) -> str:
         """A text without the names in it, parts joined by spaces."""
         folded, starts, ends = fold_with_places(text)
-        places = [match.span() for match in piece_pattern(folded).finditer(folded)]
+        places = [match.span() for match in _pattern(folded).finditer(folded)]
         characters = list(text)
         for first, end, _ in self.spans([folded[start:stop] for start, stop in places]):
             start, stop = starts[places[first][0]], ends[places[end - 1][1] - 1]

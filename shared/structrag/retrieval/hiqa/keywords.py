@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_choice, warn_user
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
-from structrag.index.segments import HEADING, TOKENS
 from structrag.index.selection import Selection
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
@@ -29,11 +27,11 @@ from structrag.retrieval.hiqa.keyword_names import (
     file_names,
     inside_longer,
     name_key,
+    pieces,
     title_names,
 )
 from structrag.text.arrays import BoolArray, IntArray
 from structrag.text.names import names_by_form
-from structrag.text.terms import pieces
 
 NameFinder = Callable[[str], Iterable[str]]
 
@@ -49,6 +47,9 @@ FEWEST_DOCUMENTS = 4  # of a collection in which a detected name can be too freq
 MOST = 0.5  # share of the documents that may hold a detected name
 PAGE_TOKENS = 500
 _FILE_KEYS = ("source", "file_name", "file_path")  # metadata that names the file
+_FEW = 16  # names so few are first looked for in a whole document at once
+# Ends of segments and pieces in a document's kept text.
+_SEGMENT, _PIECE = "\x1e", "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Scan:
     # of the entry it was read from; None: to be read again whenever anything changes
     fingerprint: str | None
     names: tuple[tuple[str, str], ...]  # detected, (key, as written)
-    pieces: NDArray[np.int32]  # of its segments, by their numbers
+    text: str  # its segments' pieces
     n_searched: int  # how many of all names ever seen have been looked for
     spans: IntArray  # (4, n): segment, first piece, end, number of the name
     n_segments: int
@@ -199,7 +200,6 @@ class Keywords:
         self._detect = detect
         # of all names ever seen
         self._numbers: dict[str, int] = {key: i for i, key in enumerate(self.listed)}
-        self._words: dict[str, int] = {}  # the number of every piece ever seen
         self._scans: dict[str, Scan] = {}
         self._table: KeywordTable | None = None
         self._has_warned = False
@@ -229,49 +229,39 @@ class Keywords:
             if scan and scan.fingerprint and scan.fingerprint == fingerprint:
                 kept[doc_id] = scan
         changed = [doc_id for doc_id in fingerprints if doc_id not in kept]
-        new = list(reader.with_pieces(changed, self._words))
-        words = list(self._words)
-        is_mark = _begins(words, TOKENS + HEADING)
-        for document, numbers in new:
-            marks = [words[i] for i in numbers[is_mark[numbers]].tolist()]
-            scan = Scan(None, (), numbers, 0, _NO_SPANS, 0, 0, 0)
-            if marks:
-                scan = self._read(reader, document, marks, scan)
-                scan = replace(scan, fingerprint=fingerprints[document.id])
-            kept[document.id] = scan
-        self._scans = {doc_id: kept[doc_id] for doc_id in fingerprints}
-        for scan in self._scans.values():
+        for document, chunks in reader.with_chunks(changed):
+            kept[document.id] = self._read(document, chunks, fingerprints[document.id])
+        scans = [kept[doc_id] for doc_id in fingerprints]
+        for scan in scans:
             for key, _ in scan.names:
                 self._numbers.setdefault(key, len(self._numbers))
-        for n_searched in {scan.n_searched for scan in self._scans.values()}:
-            self._search(n_searched, words)
-        scans = list(self._scans.values())
+        scans = self._searched(scans)
+        self._scans = dict(zip(fingerprints, scans, strict=True))
         return _table(reader, scans, self.listed, list(self._numbers))
 
     def _read(
-        self, reader: CorpusReader, document: Document, marks: list[str], scan: Scan
+        self, document: Document, chunks: Sequence[Chunk], fingerprint: str | None
     ) -> Scan:
-        """A document, from what precedes the pieces of its segments, no name looked for yet."""
-        tops = {
-            after[1:]
-            for before, after in pairwise(marks)
-            if before[0] == TOKENS and after[0] == HEADING
-        }
+        """A document read from the index, no name looked for yet."""
+        if not chunks:
+            return Scan(None, (), "", 0, _NO_SPANS, 0, 0, 0)
+        tops = {chunk.path[0] for chunk in chunks if chunk.path}
         files = [document.meta.get(key) for key in _FILE_KEYS]
         names = self._names(
             [document.title, *(tops if len(tops) == 1 else ())],
             [file for file in files if isinstance(file, str)],
         )
         if isinstance(self._detect, BodyNames):
-            of_bodies = _body_names(reader.chunks(document.id), self._detect.find)
-            names = {**of_bodies, **names}
-        n_tokens = [int(mark[1:]) for mark in marks if mark[0] == TOKENS]
-        return replace(
-            scan,
-            names=tuple(names.items()),
-            n_segments=len(n_tokens),
-            depth=len(marks) - len(n_tokens),
-            pages=_pages(document, sum(n_tokens)),
+            names = {**_body_names(chunks, self._detect.find), **names}
+        return Scan(
+            fingerprint,
+            tuple(names.items()),
+            _SEGMENT.join(_PIECE.join(pieces(chunk.index_text)) for chunk in chunks),
+            0,
+            _NO_SPANS,
+            len(chunks),
+            sum(min(len(chunk.path), 3) for chunk in chunks),
+            _pages(document, chunks),
         )
 
     def _names(self, titles: Iterable[str], files: Iterable[str]) -> dict[str, str]:
@@ -296,37 +286,31 @@ class Keywords:
         names.pop("", None)
         return names
 
-    def _search(self, n_searched: int, words: Sequence[str]) -> None:
-        """Look for the names after the first `n_searched` where these alone were looked for."""
-        keys = list(self._numbers)
-        scans = {
-            doc_id: scan
-            for doc_id, scan in self._scans.items()
-            if scan.n_searched == n_searched
-        }
-        names = Names(keys[n_searched:])
+    def _searched(self, scans: Sequence[Scan]) -> list[Scan]:
+        """The scans with all names looked for."""
+        names = list(self._numbers)
+        missing = {n: Names(names[n:]) for n in {scan.n_searched for scan in scans}}
+        searched = []
+        for scan in scans:
+            if scan.n_searched < len(names):
+                spans = self._spans(scan, missing[scan.n_searched])
+                scan = replace(scan, n_searched=len(names), spans=spans)
+            searched.append(scan)
+        return searched
+
+    def _spans(self, scan: Scan, names: Names) -> IntArray:
+        """The spans of a scan with those of more names."""
+        if len(names.keys) <= _FEW:
+            whole = scan.text.replace(_PIECE, "")
+            names = Names(key for key in names.keys if key in whole)
         if not names.keys:
-            return
-        numbers = concatenated([scan.pieces for scan in scans.values()], np.int32)
-        first, end, name = names.places(numbers, words)
-        begins = np.flatnonzero(_begins(words, TOKENS)[numbers])
-        rows = np.searchsorted(begins, first) - 1
-        of_names = np.array([self._numbers[key] for key in names.keys])
-        spans = np.stack([rows, first, end, of_names[name]])
-        pieces_before = segments_before = at = 0
-        for doc_id, scan in scans.items():
-            before = [[segments_before], [pieces_before], [pieces_before], [0]]
-            pieces_before += len(scan.pieces)
-            segments_before += scan.n_segments
-            stop = int(np.searchsorted(first, pieces_before))
-            joined = np.concatenate([scan.spans, spans[:, at:stop] - before], axis=1)
-            self._scans[doc_id] = replace(scan, n_searched=len(keys), spans=joined)
-            at = stop
-
-
-def _begins(words: Sequence[str], characters: str) -> BoolArray:
-    """Return which words begin with one of some characters."""
-    return np.fromiter((word[0] in characters for word in words), bool, len(words))
+            return scan.spans
+        matches = []
+        for segment, text in enumerate(scan.text.split(_SEGMENT)):
+            for start, end, key in names.spans(text.split(_PIECE)):
+                matches.append((segment, start, end, self._numbers[key]))
+        new = np.array(matches, dtype=np.int64).reshape(-1, 4).T
+        return np.concatenate([scan.spans, new], axis=1)
 
 
 def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
@@ -438,11 +422,11 @@ def _places_by_key(
     }
 
 
-def _pages(document: Document, n_tokens: int) -> float:
+def _pages(document: Document, chunks: Sequence[Chunk]) -> float:
     pages = document.meta.get("pages")
     if isinstance(pages, int) and pages > 0:
         return float(pages)
-    return max(1.0, n_tokens / PAGE_TOKENS)
+    return max(1.0, sum(chunk.n_tokens for chunk in chunks) / PAGE_TOKENS)
 
 
 def _distinct(places: IntArray, numbers: IntArray) -> IntArray:

@@ -4,7 +4,6 @@ to the documents."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,29 +166,6 @@ def test_after_any_changes_as_of_a_fresh_index(
         indexed([current[name] for name in index.document_ids]), keywords=listed
     )
     assert content(retriever) == content(fresh)
-    index.store.compact()
-    assert content(HiQARetriever(index, keywords=listed)) == content(fresh)
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_what_names_are_looked_for_in_is_saved(
-    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = [document(f"d{i}", title) for i, title in enumerate(TITLES[:6])]
-    index = indexed([])
-    if not kept:  # as in a release that did not save it
-        index.store.named_levels = ()
-    index.add(documents[:4])
-    index.save(tmp_path)
-    again = Index.load(tmp_path, embedder=HashEmbedder())
-    again.delete("d1")
-    again.add(documents[4:])
-    expected = content(HiQARetriever(indexed([documents[0], *documents[2:]])))
-    assert content(HiQARetriever(again)) == expected
-    again.store.compact()
-    if kept:
-        monkeypatch.setattr("structrag.index.snapshot.number_pieces", None)
-    assert content(HiQARetriever(again)) == expected
 
 
 def test_names_of_the_text_count_where_titles_say_none() -> None:
