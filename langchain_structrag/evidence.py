@@ -17,8 +17,8 @@ from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.arguments import in_host_words
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.places import slice_metadata
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
+from structrag.integrations.places import slice_places
 from structrag.integrations.retrievers import check_limits
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -75,11 +75,9 @@ class EvidenceRetriever(IndexRetriever):
         check_limits(self.order, self.k, self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
-        document = _with_context(hit.chunk.context, super()._document(hit))
-        document.metadata = with_facts(
-            document.metadata, {INDEX_KEY: self.index.handle}
-        )
-        return document
+        document = super()._document(hit)
+        document.metadata[INDEX_KEY] = self.index.handle
+        return _with_context(hit.chunk.context, document)
 
 
 class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
@@ -170,8 +168,12 @@ def _place(document: Document) -> StoredSlice | None:
 
 def _shortened(document: Document, piece: Slice) -> Document:
     content, start, end = document.page_content, piece.start, piece.end
-    facts = {"score": piece.score, "rank": piece.rank}
-    metadata = slice_metadata(content, document.metadata, start, end, facts)
+    metadata = {
+        **document.metadata,
+        **slice_places(content, document.metadata, start, end),
+        "score": piece.score,
+        "rank": piece.rank,
+    }
     name = None if document.id is None else f"{document.id}:{start}-{end}"
     return _with_context(
         piece.context, document_with(content[start:end], metadata, name)
@@ -180,9 +182,7 @@ def _shortened(document: Document, piece: Slice) -> Document:
 
 def _with_context(context: str, document: Document) -> Document:
     """The document with its context in front and in its metadata."""
-    document.metadata = with_facts(document.metadata, {CONTEXT_KEY: ""})
-    document.metadata.pop(CONTEXT_KEY, None)
+    document.metadata[CONTEXT_KEY] = context
     if context:
-        document.metadata[CONTEXT_KEY] = context
         document.page_content = f"{context}\n{document.page_content}"
     return document

@@ -16,14 +16,14 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_structrag.conversion import set_metadata
+from llama_index_structrag.conversion import hide_structure
 from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.arguments import in_host_words, with_one_embedder
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.places import slice_metadata
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
+from structrag.integrations.places import slice_places
 from structrag.integrations.retrievers import check_limits
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
@@ -77,8 +77,8 @@ class EvidenceRetriever(IndexRetriever):
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
         scored = super()._node(hit, document)
-        facts = {INDEX_KEY: self.index.handle}
-        set_metadata(scored.node, with_facts(scored.node.metadata, facts))
+        scored.node.metadata[INDEX_KEY] = self.index.handle
+        hide_structure(scored.node)
         return scored
 
     def _get_prompts(self) -> PromptDictType:
@@ -185,8 +185,8 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     short.id_ = f"{node.node_id}:{piece.start}-{piece.end}"
     text = node.get_content(MetadataMode.NONE)
     short.set_content(text[piece.start : piece.end])
-    metadata = slice_metadata(text, node.metadata, piece.start, piece.end, {})
-    set_metadata(short, metadata)
+    metadata = short.metadata
+    metadata.update(slice_places(text, metadata, piece.start, piece.end))
     if piece.context:
         outer = metadata.get(CONTEXT_KEY, "")
         contexts = dict.fromkeys(filter(None, (outer, piece.context)))

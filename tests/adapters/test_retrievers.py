@@ -62,7 +62,7 @@ async def test_results_are_json_with_exact_places(framework: Any, name: str) -> 
     assert best.metadata["seen"] == "2020-01-02T00:00:00"
     for result in results:
         assert TEXTS[result.doc_id][result.start : result.end] == result.text
-        facts = result.metadata.full()
+        facts = result.metadata
         assert json.loads(json.dumps(facts)) == facts
         assert facts["year"] == 2020 and "page_starts" not in facts
         place = facts["source_start"], facts["source_end"]

@@ -15,9 +15,7 @@ from structrag.integrations.metadata import (
     PATHS_KEY,
     SEGMENT_TEXT_KEY,
     UNKNOWN,
-    HitMetadata,
     titles_of,
-    with_facts,
 )
 from structrag.reading.sections import parse, replace_facts
 from structrag.records import Chunk, Document
@@ -77,21 +75,6 @@ def slice_places(
         elif stop - base == len(text) - lead:
             places |= {names[0]: base + first, names[1]: base + last}
     return places
-
-
-def slice_metadata(
-    text: str,
-    metadata: Mapping[str, Any],
-    start: int,
-    end: int,
-    facts: Mapping[str, Any],
-) -> HitMetadata:
-    """A text's metadata for `text[start:end]`: places are the slice's own, and `facts` join its
-    facts."""
-    places = slice_places(text, metadata, start, end)
-    sliced = with_facts(metadata, {**places, **facts})
-    sliced.update({key: places[key] for key in set(metadata) & places.keys()})
-    return sliced
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")
