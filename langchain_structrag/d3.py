@@ -77,8 +77,9 @@ class D3Retriever(IndexRetriever):
     """With "fused" and the strategies that score: at most so many results.
 
     None: no limit with "fused", else that of `selection`."""
-    max_tokens: int | None = 1000
-    """With "fused" and "evidence": at most so many tokens together; None: no limit."""
+    max_tokens: int | None = None
+    """With "fused" and "evidence": at most so many tokens together; None: 1,000, or no limit with
+    `k`."""
     evidence: Any = Field(default=None, repr=False)
     """An `EvidenceRetriever` over the same documents, this package's or structrag's.
 

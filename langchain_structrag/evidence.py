@@ -16,13 +16,14 @@ from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.arguments import in_host_words
+from structrag.integrations.documents import file_of
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
 from structrag.integrations.places import slice_places
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.retrievers import check_limits, text_place
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
-from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
+from structrag.retrieval.evidence.shortening import Shortener, Slice, TextPlace
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -159,11 +160,14 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         return await run_in_executor(None, self.compress_documents, documents, query)
 
 
-def _place(document: Document) -> StoredSlice | None:
-    """The place of a document in the index that returned it."""
-    keys = INDEX_KEY, "doc_id", "start_index", "end_index"
-    values: list[Any] = [document.metadata.get(key) for key in keys]
-    return None if None in values else StoredSlice(*values)
+def _place(document: Document) -> TextPlace:
+    """The place of a result in its source, or of a loader's page of it."""
+    metadata = document.metadata
+    page = None if "last_page" in metadata else metadata.get("page")
+    file = file_of(metadata)
+    source = metadata.get("doc_id") or (file and (file, page)) or None
+    span = metadata.get("start_index"), metadata.get("end_index")
+    return text_place(document.page_content, metadata, source, *span)
 
 
 def _shortened(document: Document, piece: Slice) -> Document:

@@ -24,9 +24,9 @@ from structrag.integrations.arguments import in_host_words, with_one_embedder
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
 from structrag.integrations.places import slice_places
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.retrievers import check_limits, text_place
 from structrag.records import Document, Hit
-from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
+from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -168,16 +168,18 @@ class EvidencePostprocessor(BaseNodePostprocessor):
             )
         with_text = [node for node in nodes if isinstance(node.node, TextNode)]
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
-        places = [_place(node.node) for node in with_text]
+        places = [
+            text_place(
+                text,
+                scored.node.metadata,
+                scored.node.ref_doc_id,
+                scored.node.start_char_idx,
+                scored.node.end_char_idx,
+            )
+            for text, scored in zip(texts, with_text, strict=True)
+        ]
         slices = self._shortener().shorten(texts, query_bundle.query_str, places)
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
-
-
-def _place(node: Any) -> StoredSlice | None:
-    """The place of a node in the index that returned it."""
-    handle = node.metadata.get(INDEX_KEY)
-    values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
-    return None if None in values else StoredSlice(*values)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:

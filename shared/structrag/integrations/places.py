@@ -62,8 +62,7 @@ def slice_places(
         >>> slice_places("It leaks.", {"start_index": 40, "end_index": 49}, 3, 8)
         {'start_index': 43, 'end_index': 48}
     """
-    context = str(metadata.get(CONTEXT_KEY) or "")
-    lead = len(context) + 1 if context and text.startswith(f"{context}\n") else 0
+    lead = lead_of(text, metadata)
     first, last = max(start - lead, 0), max(end - lead, 0)
     places: dict[str, int] = {}
     for names in (("start_index", "end_index"), ("source_start", "source_end")):
@@ -75,6 +74,12 @@ def slice_places(
         elif stop - base == len(text) - lead:
             places |= {names[0]: base + first, names[1]: base + last}
     return places
+
+
+def lead_of(text: str, metadata: Mapping[str, Any]) -> int:
+    """Count the characters of the heading context in front of a text."""
+    context = str(metadata.get(CONTEXT_KEY) or "")
+    return len(context) + 1 if context and text.startswith(f"{context}\n") else 0
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")
