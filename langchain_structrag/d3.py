@@ -41,7 +41,7 @@ class D3Retriever(IndexRetriever):
     also accepted by `invoke`, `ainvoke` and `batch`.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters, exact), and, by key only, `score` (1.0 if the
+    `start_index` and `end_index` (characters, exact), and `score` (1.0 if the
     strategy has no scores), `rank` by score, `scores` and `score_parts` (as in
     `MultiViewRetriever`, if any), `d3_kind` ("paragraph", "list", "table" and so on), `d3_route`
     (how the sections were chosen: "llm", "scores", "evidence", "direct" or "none"). `result` has

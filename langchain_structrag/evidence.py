@@ -51,7 +51,7 @@ class EvidenceRetriever(IndexRetriever):
     `context="none"` adds nothing.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters of the source, exact), and, by key only, `score`,
+    `start_index` and `end_index` (characters of the source, exact), and `score`,
     `rank` and `score_parts` (what matched; they add up to the score).
 
     Raises:
@@ -93,12 +93,12 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         The blue pump leaks at the seal.
 
     Use it in `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of one
-    document's `page_content`, after its context as in `EvidenceRetriever`. It has the document's
-    metadata and, by key only, `score` and `rank`. Positions in the metadata (`start_index`,
+    document's `page_content`, behind its context as in `EvidenceRetriever`. It has the document's
+    metadata, `score` and `rank`. Positions in the metadata (`start_index`,
     `source_start` and their ends) are adjusted to the slice. If the document has an id, the slice
     has the id `ID:START-END`, with its span in `page_content`. Results of an `EvidenceRetriever`
     with the same models are not embedded again; other documents are embedded for every question,
-    so pass about ten, not hundreds.
+    so pass about ten, not hundreds. Where documents overlap, each character is given once.
 
     Args:
         embedding: As in `EvidenceRetriever`; None: LSA over these documents.

@@ -103,6 +103,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     text, with its metadata and relationships; its positions are adjusted (`start_char_idx` and
     `source_start` with their ends). Nodes of an `EvidenceRetriever` with the same models are not
     embedded again; other nodes are embedded for every question, so pass about ten, not hundreds.
+    Where nodes overlap, each character is given once.
     Nodes that are not a `TextNode` are dropped.
 
     Args:

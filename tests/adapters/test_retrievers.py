@@ -137,9 +137,13 @@ def test_a_passage_is_equal_whatever_was_asked(framework: Any, name: str) -> Non
     passages: dict[str, Any] = {}
     for question in (QUESTION, "Do cats sleep all day?", "brass valve", "water"):
         for one in framework.ask(retriever, question):
-            assert passages.setdefault(one.id, one).host == one.host
-            assert "score_parts" in dict(one.metadata)
-            assert "score_parts" in json.loads(json.dumps(one.metadata))
+            first = passages.setdefault(one.id, one)
+            assert first == one
+            node = getattr(one.host, "node", one.host)
+            assert node == getattr(first.host, "node", first.host)
+            copies = {**one.metadata}, json.loads(json.dumps(node.metadata))
+            for copied in (*copies, node.model_dump()["metadata"]):
+                assert copied == dict(one.metadata) and "score_parts" in copied
 
 
 @each_retriever

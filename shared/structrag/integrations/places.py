@@ -151,7 +151,7 @@ class TrimmedLength:
 # Keys that a chunk does not inherit from the chunk that it is cut from.
 REPLACED_KEYS = (
     "start_index", "end_index", "section_id", "source_start", "source_end", SEGMENT_TEXT_KEY,
-    PATHS_KEY,
+    PATHS_KEY, CONTEXT_KEY,
 )  # fmt: skip
 _TITLE = "title"  # of the whole document, as loaders give it
 

@@ -204,7 +204,8 @@ class _JoinedText:
                 low = max(start + 1, min(begins, default=stop))
                 sentences = sentence_spans(self.text, start, end, language=language)
                 begins = [begin for begin, _ in sentences if low <= begin <= stop]
-                stop = max(begins, default=stop)
+                blank = self.text.rfind(" ", low, stop) + 1
+                stop = max(begins, default=blank or stop)
             part = self.text[start : min(stop, end)]
             at = start - first + len(part) - len(part.lstrip())
             if part.strip():
