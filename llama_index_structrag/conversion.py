@@ -147,7 +147,7 @@ def make_node(
     )
 
 
-def hide_structure(node: TextNode) -> None:
+def hide_structure(node: BaseNode) -> None:
     """Hide the structural keys that the node has from both kinds of model."""
     hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
     # A chunk without titles above it has an empty context, which would only cost tokens.
@@ -236,8 +236,9 @@ class HitNode(TextNode):
         return TextNode(text=self.text, metadata=of_passage(self.metadata)).hash
 
     def __eq__(self, other: object) -> bool:
-        is_hit = isinstance(other, HitNode)
-        return is_hit and (self.id_, self.hash) == (other.id_, other.hash)
+        if not isinstance(other, HitNode):
+            return False
+        return (self.id_, self.hash) == (other.id_, other.hash)
 
 
 def link_chunks(node: BaseNode, before: Chunk | None, after: Chunk | None) -> None:

@@ -174,8 +174,8 @@ class EvidencePostprocessor(BaseNodePostprocessor):
                 text,
                 scored.node.metadata,
                 scored.node.ref_doc_id,
-                scored.node.start_char_idx,
-                scored.node.end_char_idx,
+                getattr(scored.node, "start_char_idx", None),
+                getattr(scored.node, "end_char_idx", None),
             )
             for text, scored in zip(texts, with_text, strict=True)
         ]

@@ -111,6 +111,7 @@ def wide_route(
     sums = running_totals(layout.tokens)
     parts = layout.parts[rows].tolist()
     sizes = [int(sums[last] - sums[first]) for first, last in parts]
+    counts = [last - first for first, last in parts]
     room = max(share * sum(sizes), least_tokens)
     chosen: list[int] = []
     passed: list[int] = []
@@ -120,12 +121,8 @@ def wide_route(
             room -= sizes[place]
         else:
             passed.append(place)
-    missing = least_rows - sum(parts[place][1] - parts[place][0] for place in chosen)
-    for place in passed:
-        if missing <= 0:
-            break
-        chosen.append(place)
-        missing -= parts[place][1] - parts[place][0]
+    while passed and sum(counts[place] for place in chosen) < least_rows:
+        chosen.append(passed.pop(0))
     return sorted(rows[place] for place in chosen)
 
 

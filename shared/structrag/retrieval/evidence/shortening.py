@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structrag.errors import InvalidParameter, check_query
@@ -89,135 +91,128 @@ class Shortener:
                 "texts must be a list of strings; got something else in it."
             )
         retriever = EvidenceRetriever(self.embedding, **self.options)
-        joined = _joined(texts, places or [TextPlace()] * len(texts))
-        stored = _put_stored(retriever, joined)
+        places = places or [TextPlace()] * len(texts)
+        joined = _joined(texts, places)
+        starts = _put_stored(retriever, joined)
         for number, one in enumerate(joined):
-            if number not in stored and len(one.members) == 1:
-                joined[number] = one.with_lead(texts)
+            (member, *others) = one.members
+            if number not in starts and not others:
+                # With what leads it, which its reader may need.
+                span = 0, len(texts[member])
+                joined[number] = replace(
+                    one, text=texts[member], members={member: span}
+                )
         retriever.add(
             read_text(one.text, id=str(number), format="markdown")
             for number, one in enumerate(joined)
-            if number not in stored
+            if number not in starts
         )
         language = retriever.read_options.language
         slices: list[Slice] = []
         for hit in retriever.search(question):
             number, context = int(hit.chunk.doc_id), hit.chunk.context
-            start = stored.get(number, 0)
+            start = starts.get(number, 0)
             span = hit.chunk.start - start, hit.chunk.end - start
-            for text, first, last in joined[number].parts(*span, texts, language):
-                rank = len(slices) + 1
-                slices.append(Slice(text, first, last, hit.score, rank, context))
+            for member, first, last in joined[number].parts(*span, language):
+                length, rank = len(texts[member]), len(slices) + 1
+                place = length + first, length + last
+                slices.append(Slice(member, *place, hit.score, rank, context))
                 context = ""
         if retriever.order == "document":
             slices.sort(key=lambda one: (one.text, one.start))
         return slices
 
 
-LEAST = (
-    16  # characters that two texts of unknown places share at least where they overlap
-)
+LEAST = 16  # characters that texts of unknown places share at least where they overlap
 _TRIES = 8  # places at which one text may begin in another
 
 
 @dataclass(frozen=True, slots=True)
 class _JoinedText:
-    """A text, or several that overlap as one."""
+    """A text without its lead, or several that overlap as one."""
 
     text: str
-    place: TextPlace  # of this text; what leads the single ones is not in it
-    members: Mapping[
-        int, Span
-    ]  # number of a text -> where it begins and its lead ends here
+    place: TextPlace
+    members: Mapping[int, Span]  # number of a text -> its span here
 
     def offset(self, other: _JoinedText) -> int | None:
         """Return where another one begins in this one; None if they do not overlap."""
-        mine, its = self.place, other.place
-        if mine.source != its.source and None not in (mine.source, its.source):
-            return None
-        if None not in (mine.start, its.start) and mine.source == its.source:
-            offset = its.start - mine.start
-            least = LEAST if mine.source is None else 1
-            if not -len(other.text) < offset < len(self.text):
-                return None
-            if self._shared(other, offset) >= least:
-                return offset
-        for one, two, sign in ((self, other, 1), (other, self, -1)):
-            place = -1
-            for _ in range(_TRIES):
-                place = one.text.find(two.text[:LEAST], place + 1)
-                shared = one._shared(two, place) if place >= 0 else 0
-                if shared >= LEAST or shared == len(one.text) == len(two.text):
-                    return sign * place
-                if place < 0:
-                    break
-        return None
+        (source, start, *_), (its_source, its_start, *_) = self.place, other.place
+        offsets: Iterable[int]
+        if None in (source, start, its_source, its_start):
+            least = min(LEAST, max(len(self.text), len(other.text)))
+            behind = _beginnings(self.text, other.text)
+            before = _beginnings(other.text, self.text)
+            offsets = [*behind, *(-at for at in before)]
+        else:
+            least, offsets = 1, [its_start - start]
+        is_apart = source != its_source and None not in (source, its_source)
+        return next(
+            (at for at in offsets if not is_apart and self._shared(other, at) >= least),
+            None,
+        )
 
     def _shared(self, other: _JoinedText, offset: int) -> int:
         """Count the characters that both have from an offset on; 0 if they differ."""
-        start = max(0, offset)
-        end = min(len(self.text), offset + len(other.text))
-        is_same = self.text[start:end] == other.text[start - offset : end - offset]
-        return max(0, end - start) if is_same else 0
+        start, end = max(0, offset), min(len(self.text), offset + len(other.text))
+        theirs = other.text[max(0, start - offset) : max(0, end - offset)]
+        return len(theirs) if theirs == self.text[start : max(0, end)] else 0
 
     def joined(self, other: _JoinedText, offset: int) -> _JoinedText:
         """Both as one text; the other begins at an offset."""
         if offset < 0:
             return other.joined(self, -offset)
-        text = self.text + other.text[len(self.text) - offset :]
-        mine, its = self.place, other.place
-        start = mine.start
-        if start is None and its.start is not None:
-            start = its.start - offset
-        place = TextPlace(
-            mine.source if mine.source is not None else its.source,
-            start,
-            handle=mine.handle or its.handle,
-        )
+        place, its = self.place, other.place
+        if place.start is None and its.start is not None:
+            place = its._replace(start=its.start - offset)
         moved = {
-            number: (first + offset, start + offset)
-            for number, (first, start) in other.members.items()
+            number: (first + offset, stop + offset)
+            for number, (first, stop) in other.members.items()
         }
+        text = self.text + other.text[len(self.text) - offset :]
         return _JoinedText(text, place, {**self.members, **moved})
 
-    def with_lead(self, texts: Sequence[str]) -> _JoinedText:
-        """A text alone with what leads it, which may be what its reader needs."""
-        (number,) = self.members
-        return replace(self, text=texts[number], members={number: (0, 0)})
-
     def parts(
-        self, start: int, end: int, texts: Sequence[str], language: str
+        self, start: int, end: int, language: str
     ) -> Iterator[tuple[int, int, int]]:
-        """A span of this text as spans of the texts, each with its number. It goes on in another
-        text at a sentence where both have one."""
-        spans = [
-            (number, first, begin, first + len(texts[number]))
-            for number, (first, begin) in sorted(self.members.items())
-        ]
+        """A span of this text as spans of the texts, counted from their ends, each with its number.
+        It goes on in another text at a sentence where both have one."""
         while start < end:
-            number, first, _, stop = max(
-                (one for one in spans if one[2] <= start < one[3]),
-                key=lambda one: min(one[3], end),
+            number, (_, last) = max(
+                (one for one in self.members.items() if one[1][0] <= start < one[1][1]),
+                key=lambda one: (min(one[1][1], end), -one[0]),
             )
+            stop = last
             if stop < end:
-                begins = [begin for *_, begin, until in spans if begin <= stop < until]
-                low = max(start + 1, min(begins, default=stop))
+                spans = self.members.values()
+                low = min(
+                    (at for at, until in spans if at <= stop < until), default=end
+                )
                 sentences = sentence_spans(self.text, start, end, language=language)
-                begins = [begin for begin, _ in sentences if low <= begin <= stop]
-                blank = self.text.rfind(" ", low, stop) + 1
-                stop = max(begins, default=blank or stop)
+                begins = [
+                    at for at, _ in sentences if max(start + 1, low) <= at <= stop
+                ]
+                stop = max(begins, default=stop)
             part = self.text[start : min(stop, end)]
-            at = start - first + len(part) - len(part.lstrip())
+            at = start - last + part.find(part.strip())
             if part.strip():
                 yield number, at, at + len(part.strip())
             start += len(part)
+
+
+def _beginnings(text: str, other: str) -> list[int]:
+    """Where another text may begin in a text."""
+    matches = re.finditer(f"(?={re.escape(other[:LEAST])})", text)
+    return [match.start() for match in islice(matches, _TRIES)]
 
 
 def _joined(texts: Sequence[str], places: Sequence[TextPlace]) -> list[_JoinedText]:
     """The texts that are not blank, those that overlap as one."""
     joined: list[_JoinedText] = []
     for number, (text, place) in enumerate(zip(texts, places, strict=True)):
-        one = _JoinedText(text[place.lead :], place, {number: (-place.lead, 0)})
+        one = _JoinedText(
+            text[place.lead :], place, {number: (0, len(text) - place.lead)}
+        )
         if not one.text.strip():
             continue
         apart = []
