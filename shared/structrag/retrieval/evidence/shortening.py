@@ -145,7 +145,7 @@ class _JoinedText:
             before = _beginnings(other.text, self.text)
             offsets = [*behind, *(-at for at in before)]
         else:
-            least, offsets = 1, [its_start - start]
+            least, offsets = 1, [(its_start or 0) - (start or 0)]
         is_apart = source != its_source and None not in (source, its_source)
         return next(
             (at for at in offsets if not is_apart and self._shared(other, at) >= least),
