@@ -83,7 +83,7 @@ def evidence_scores(
     """Every system's figures; each question is searched inside its own document."""
     index = D3Index(embedder=embedder, cache=cache, batch_size=32)
     index.add(dataset.documents)
-    retriever = D3Retriever(index, max_tokens=None)
+    retriever = D3Retriever(index, max_tokens=10**9)
     measure = SpanMeasure(dataset.texts)
     found: dict[str, Measured] = {}
     for question in dataset.questions:

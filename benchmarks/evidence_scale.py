@@ -186,7 +186,6 @@ def asked(
     if found is not None:
         for module in (retriever_module, store_module):
             module.FOUND = found  # type: ignore[attr-defined]
-        retriever_module.ASKED = 2 * found
     began = process_time()
     retriever = EvidenceRetriever.load(address, KeptQuestions(kept))
     level = retriever.level

@@ -226,7 +226,7 @@ def d3(dataset: Dataset, models: Models) -> Indexed:
     """Routed to sections, then paragraphs there; both stages by BM25 and vectors."""
     index = D3Index(embedder=models.embedder, cache=models.cache, batch_size=256)
     index.add(dataset.documents)
-    retriever = D3Retriever(index, max_tokens=None)
+    retriever = D3Retriever(index, max_tokens=10**9)
 
     def search(question: str, where: Mapping[str, Any] | None) -> list[Chunk]:
         hits = retriever.result(question, where=where).hits

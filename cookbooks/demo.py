@@ -145,7 +145,7 @@ def llama_index_search(index) -> Callable[[str], list[list[str]]]:
                 "start_index": node.start_char_idx,
                 "end_index": node.end_char_idx,
             }
-            facts = {**node.metadata.full(), "doc_id": node.ref_doc_id}
+            facts = {**node.metadata, "doc_id": node.ref_doc_id}
             lines.append(describe(facts, place, node.text))
         return lines
 

@@ -19,8 +19,8 @@ from structrag.integrations.documents import (
 from structrag.integrations.metadata import (
     PAGE_LABEL_KEY,
     HitMetadata,
+    of_passage,
     place_notes,
-    with_facts,
 )
 from structrag.integrations.places import (
     Origin,
@@ -46,7 +46,8 @@ def to_split(
     cut it from."""
     start, end = (document.metadata.get(key) for key in ("start_index", "end_index"))
     # Ids are made without offsets: text that is added in front would change them all.
-    metadata = with_facts(document.metadata, {})
+    is_hit = isinstance(document.metadata, HitMetadata)
+    metadata = of_passage(document.metadata) if is_hit else dict(document.metadata)
     for key in ("start_index", "end_index"):
         metadata.pop(key, None)
     source = to_core(document.model_copy(update={"metadata": metadata}), format=format)
@@ -75,10 +76,10 @@ def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
     return {"page": pages[0] - 1, "last_page": pages[1] - 1, **notes}
 
 
-def document_with(text: str, metadata: HitMetadata, id: str | None) -> Document:
-    """A LangChain document of a hit. Pydantic would make a plain dict of the metadata."""
+def document_with(text: str, metadata: Mapping[str, Any], id: str | None) -> Document:
+    """A LangChain document of a hit, equal to that of another question."""
     document = Document(page_content=text, id=id)
-    document.metadata = metadata
+    document.metadata = HitMetadata(metadata)  # Pydantic would make a plain dict of it
     return document
 
 

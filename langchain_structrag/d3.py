@@ -41,7 +41,7 @@ class D3Retriever(IndexRetriever):
     also accepted by `invoke`, `ainvoke` and `batch`.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters, exact), and, by key only, `score` (1.0 if the
+    `start_index` and `end_index` (characters, exact), and `score` (1.0 if the
     strategy has no scores), `rank` by score, `scores` and `score_parts` (as in
     `MultiViewRetriever`, if any), `d3_kind` ("paragraph", "list", "table" and so on), `d3_route`
     (how the sections were chosen: "llm", "scores", "evidence", "direct" or "none"). `result` has
@@ -77,8 +77,9 @@ class D3Retriever(IndexRetriever):
     """With "fused" and the strategies that score: at most so many results.
 
     None: no limit with "fused", else that of `selection`."""
-    max_tokens: int | None = 1000
-    """With "fused" and "evidence": at most so many tokens together; None: no limit."""
+    max_tokens: int | None = None
+    """With "fused" and "evidence": at most so many tokens together; None: 1,000, or no limit with
+    `k`."""
     evidence: Any = Field(default=None, repr=False)
     """An `EvidenceRetriever` over the same documents, this package's or structrag's.
 

@@ -16,13 +16,14 @@ from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.arguments import in_host_words
+from structrag.integrations.documents import file_of
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.places import slice_metadata
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
+from structrag.integrations.places import slice_places
+from structrag.integrations.retrievers import check_limits, text_place
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
-from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
+from structrag.retrieval.evidence.shortening import Shortener, Slice, TextPlace
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -50,7 +51,7 @@ class EvidenceRetriever(IndexRetriever):
     `context="none"` adds nothing.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters of the source, exact), and, by key only, `score`,
+    `start_index` and `end_index` (characters of the source, exact), and `score`,
     `rank` and `score_parts` (what matched; they add up to the score).
 
     Raises:
@@ -75,11 +76,9 @@ class EvidenceRetriever(IndexRetriever):
         check_limits(self.order, self.k, self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
-        document = _with_context(hit.chunk.context, super()._document(hit))
-        document.metadata = with_facts(
-            document.metadata, {INDEX_KEY: self.index.handle}
-        )
-        return document
+        document = super()._document(hit)
+        document.metadata[INDEX_KEY] = self.index.handle
+        return _with_context(hit.chunk.context, document)
 
 
 class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
@@ -94,12 +93,12 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         The blue pump leaks at the seal.
 
     Use it in `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of one
-    document's `page_content`, after its context as in `EvidenceRetriever`. It has the document's
-    metadata and, by key only, `score` and `rank`. Positions in the metadata (`start_index`,
+    document's `page_content`, behind its context as in `EvidenceRetriever`. It has the document's
+    metadata, `score` and `rank`. Positions in the metadata (`start_index`,
     `source_start` and their ends) are adjusted to the slice. If the document has an id, the slice
     has the id `ID:START-END`, with its span in `page_content`. Results of an `EvidenceRetriever`
     with the same models are not embedded again; other documents are embedded for every question,
-    so pass about ten, not hundreds.
+    so pass about ten, not hundreds. Where documents overlap, each character is given once.
 
     Args:
         embedding: As in `EvidenceRetriever`; None: LSA over these documents.
@@ -161,17 +160,24 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         return await run_in_executor(None, self.compress_documents, documents, query)
 
 
-def _place(document: Document) -> StoredSlice | None:
-    """The place of a document in the index that returned it."""
-    keys = INDEX_KEY, "doc_id", "start_index", "end_index"
-    values: list[Any] = [document.metadata.get(key) for key in keys]
-    return None if None in values else StoredSlice(*values)
+def _place(document: Document) -> TextPlace:
+    """The place of a result in its source, or of a loader's page of it."""
+    metadata = document.metadata
+    page = None if "last_page" in metadata else metadata.get("page")
+    file = file_of(metadata)
+    source = metadata.get("doc_id") or (file and (file, page)) or None
+    span = metadata.get("start_index"), metadata.get("end_index")
+    return text_place(document.page_content, metadata, source, *span)
 
 
 def _shortened(document: Document, piece: Slice) -> Document:
     content, start, end = document.page_content, piece.start, piece.end
-    facts = {"score": piece.score, "rank": piece.rank}
-    metadata = slice_metadata(content, document.metadata, start, end, facts)
+    metadata = {
+        **document.metadata,
+        **slice_places(content, document.metadata, start, end),
+        "score": piece.score,
+        "rank": piece.rank,
+    }
     name = None if document.id is None else f"{document.id}:{start}-{end}"
     return _with_context(
         piece.context, document_with(content[start:end], metadata, name)
@@ -180,9 +186,7 @@ def _shortened(document: Document, piece: Slice) -> Document:
 
 def _with_context(context: str, document: Document) -> Document:
     """The document with its context in front and in its metadata."""
-    document.metadata = with_facts(document.metadata, {CONTEXT_KEY: ""})
-    document.metadata.pop(CONTEXT_KEY, None)
+    document.metadata[CONTEXT_KEY] = context
     if context:
-        document.metadata[CONTEXT_KEY] = context
         document.page_content = f"{context}\n{document.page_content}"
     return document

@@ -26,7 +26,7 @@ from langchain_structrag.options import KnownFields
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import SelfAskOptions
-from structrag.integrations.metadata import ENTITIES_KEY, with_facts
+from structrag.integrations.metadata import ENTITIES_KEY
 from structrag.integrations.retrievers import (
     HostRetriever,
     passage,
@@ -120,7 +120,7 @@ def _documents(
     def with_names(hit: Hit) -> Document:
         its_document = document(hit)
         facts = {"rank": hit.rank, ENTITIES_KEY: list(result.entities)}
-        its_document.metadata = with_facts(its_document.metadata, facts)
+        its_document.metadata.update(facts)
         return its_document
 
     return list(results_of(result.hits, with_names))
@@ -162,8 +162,7 @@ def chunk_of(document: Document) -> Chunk:
 def document_of(hit: Hit) -> Document:
     """The document that `chunk_of` made the hit's chunk of."""
     extras = hit.chunk.extras
-    metadata = with_facts(deepcopy(extras["metadata"]), {})
-    return document_with(hit.chunk.text, metadata, extras["id"])
+    return document_with(hit.chunk.text, deepcopy(extras["metadata"]), extras["id"])
 
 
 class SelfAsk(Runnable[Any, dict[str, Any]]):

@@ -34,10 +34,10 @@ class MultiViewRetriever(IndexRetriever):
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
     `start_index` and `end_index` (characters of the source, exact; of the visible text for HTML).
-    By key only, because they do not belong to the passage: `score`, `rank` (from 1), `routes`
-    (route -> rank there), `scores` (route -> its own score), `score_parts` (route -> its
-    contribution to the score) and `views_hit`; `metadata.full()` returns all. A retriever holds an
-    index and its models, so LangChain cannot serialise it: use `save` and `load`.
+    What belongs to one search is there too, and is ignored by `==`: `score`, `rank` (from 1),
+    `routes` (route -> rank there), `scores` (route -> its own score), `score_parts` (route -> its
+    contribution to the score) and `views_hit`. A retriever holds an index and its models, so
+    LangChain cannot serialise it: use `save` and `load`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

@@ -55,7 +55,6 @@ from structrag.integrations.arguments import (
 )
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
-    HitMetadata,
     heading_notes,
     without_page_starts,
 )
@@ -263,22 +262,20 @@ class IndexRetriever(KnownFields, ToolRetriever):
         chunk = trimmed(hit.chunk)
         meta = self.index.store.document(chunk.doc_id).meta
         before, after = neighbours_of(self.index, hit.chunk)
-        items = {
-            **without_page_starts(meta),
+        metadata = {
+            "score": float(hit.score),
+            "rank": hit.rank,
+            "previous_id": before.id if before else "",
+            "next_id": after.id if after else "",
+            **self.KIND.notes(hit, lists=self.metadata_lists),
+            **without_page_starts(meta),  # the document's own come first
             "doc_id": chunk.doc_id,
             **heading_notes(chunk, lists=self.metadata_lists),
             "start_index": chunk.start,
             "end_index": chunk.end,
             **page_notes(meta, chunk),
         }
-        facts = {
-            "score": float(hit.score),
-            "rank": hit.rank,
-            "previous_id": before.id if before else "",
-            "next_id": after.id if after else "",
-            **self.KIND.notes(hit, lists=self.metadata_lists),
-        }
-        return document_with(chunk.text, HitMetadata(items, facts), chunk.id)
+        return document_with(chunk.text, metadata, chunk.id)
 
     def _documents(self, hits: Iterable[Hit]) -> list[Document]:
         """Hits as documents."""
@@ -323,7 +320,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         )
         limits = resolve_aliases(dict(options), SAME)
         for name in names:
-            if limits.get(name) is None and name in type(self).model_fields:
+            if name not in limits and name in type(self).model_fields:
                 limits[name] = getattr(self, name)
         return limits
 

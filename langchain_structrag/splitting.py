@@ -22,6 +22,7 @@ from structrag.errors import InvalidParameter, check_arguments, check_at_least, 
 from structrag.integrations.arguments import in_host_words
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import (
+    CONTEXT_KEY,
     CONTEXT_KEYS,
     OVERSIZE_KEYS,
     SEGMENT_TEXT_KEY,
@@ -253,7 +254,7 @@ class StructureSplitter(TextSplitter):
         """Metadata fields other than position."""
         lists = self._metadata_lists
         # Without the heading path, the context is the header rows of a cut table.
-        header = {} if self._add_context else {"table_header": chunk.context}
+        header = {CONTEXT_KEY if self._add_context else "table_header": chunk.context}
         keys = CONTEXT_KEYS if self._add_context else {}
         return {
             "heading_path": heading_path(chunk, lists=lists),

@@ -22,18 +22,20 @@ from structrag.integrations.metadata import (
     CONTEXT_KEY,
     CONTEXT_KEYS,
     D3_KEYS,
+    ENTITIES_KEY,
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
     HIQA_HIT_KEYS,
     HIQA_KEYS,
     IDMS_KEYS,
+    INDEX_KEY,
     PIC_KEYS,
     SECTION_KEYS,
     SEGMENT_TEXT_KEY,
-    HitMetadata,
     chunk_notes,
     copied,
     heading_notes,
+    of_passage,
     place_notes,
     without_page_starts,
 )
@@ -67,6 +69,8 @@ HIDDEN_KEYS = (
     "score_parts",
     "views_hit",
     *SECTION_KEYS.values(),
+    INDEX_KEY,
+    ENTITIES_KEY,
     *PIC_KEYS.values(),
     *IDMS_KEYS.values(),
     *HIQA_KEYS.values(),
@@ -121,6 +125,7 @@ def make_node(
     metadata: Mapping[str, Any],
     parent: BaseNode | None,
     source: RelatedNodeInfo,
+    kind: type[TextNode] = TextNode,
 ) -> TextNode:
     """A text node with our metadata over its parent's. `hide_structure` still has to hide ours from
     models."""
@@ -129,7 +134,7 @@ def make_node(
         inherited.append("text_template")
     hidden_embed = list(parent.excluded_embed_metadata_keys) if parent else []
     hidden_llm = list(parent.excluded_llm_metadata_keys) if parent else []
-    return TextNode(
+    return kind(
         id_=node_id,
         text=text,
         start_char_idx=span[0],
@@ -142,7 +147,7 @@ def make_node(
     )
 
 
-def hide_structure(node: TextNode) -> None:
+def hide_structure(node: BaseNode) -> None:
     """Hide the structural keys that the node has from both kinds of model."""
     hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
     # A chunk without titles above it has an empty context, which would only cost tokens.
@@ -201,13 +206,11 @@ def hit_to_node(
     hit: Hit, document: Document, notes: Mapping[str, Any], *, lists: bool = False
 ) -> NodeWithScore:
     """A hit as a scored text node. `ref_doc_id` is the document's id, offsets are exact, the
-    notes are facts of its metadata."""
+    notes join its metadata."""
     chunk = trimmed(hit.chunk)
     metadata = without_page_starts(document.meta)
     metadata.pop(EXCLUSIONS_KEY, None)
-    context = {CONTEXT_KEY: chunk.context} if chunk.context else {}
-    items = {**metadata, **heading_notes(chunk, lists=lists), **context}
-    facts = {**chunk_metadata(chunk, lists=lists), **notes}
+    structure = chunk_metadata(chunk, lists=lists)
     source = RelatedNodeInfo(
         node_id=chunk.doc_id,
         node_type=ObjectType.DOCUMENT,
@@ -215,18 +218,27 @@ def hit_to_node(
     )
     span = (chunk.start, chunk.end)
     name = chunk_node_name(chunk)
-    node = make_node(name, chunk.text, span, items, None, source)
+    items = {**notes, **metadata, **structure}  # the document's own before the notes
+    node = make_node(name, chunk.text, span, items, None, source, HitNode)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, [*keys])
     add_page_label(node, document.meta, chunk)
     hide_structure(node)
-    set_metadata(node, HitMetadata(node.metadata, facts))
     return NodeWithScore(node=node, score=hit.score)
 
 
-def set_metadata(node: BaseNode, metadata: HitMetadata) -> None:
-    """Give a node metadata with facts, of which Pydantic would make a plain dict."""
-    node.__dict__["metadata"] = metadata
+class HitNode(TextNode):
+    """A text node of a hit. What belongs to one search in its metadata is no part of its `hash`,
+    and is not compared."""
+
+    @property
+    def hash(self) -> str:
+        return TextNode(text=self.text, metadata=of_passage(self.metadata)).hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HitNode):
+            return False
+        return (self.id_, self.hash) == (other.id_, other.hash)
 
 
 def link_chunks(node: BaseNode, before: Chunk | None, after: Chunk | None) -> None:

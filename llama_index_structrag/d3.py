@@ -46,7 +46,7 @@ class D3Retriever(IndexRetriever):
     Nodes are in reading order, as many as there is evidence; their text, offsets and
     `heading_context` are like those of `MultiViewRetriever`.
 
-    Metadata of a node, by key only, all JSON: `scores` and `score_parts` as in
+    Metadata of a node, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
     `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
     `result` and the event `RetrievalCostEvent` have the cost of a question, `estimate` its expected

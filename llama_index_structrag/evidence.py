@@ -16,17 +16,17 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_structrag.conversion import set_metadata
+from llama_index_structrag.conversion import hide_structure
 from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.arguments import in_host_words, with_one_embedder
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY, with_facts
-from structrag.integrations.places import slice_metadata
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
+from structrag.integrations.places import slice_places
+from structrag.integrations.retrievers import check_limits, text_place
 from structrag.records import Document, Hit
-from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
+from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -77,8 +77,8 @@ class EvidenceRetriever(IndexRetriever):
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
         scored = super()._node(hit, document)
-        facts = {INDEX_KEY: self.index.handle}
-        set_metadata(scored.node, with_facts(scored.node.metadata, facts))
+        scored.node.metadata[INDEX_KEY] = self.index.handle
+        hide_structure(scored.node)
         return scored
 
     def _get_prompts(self) -> PromptDictType:
@@ -103,6 +103,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     text, with its metadata and relationships; its positions are adjusted (`start_char_idx` and
     `source_start` with their ends). Nodes of an `EvidenceRetriever` with the same models are not
     embedded again; other nodes are embedded for every question, so pass about ten, not hundreds.
+    Where nodes overlap, each character is given once.
     Nodes that are not a `TextNode` are dropped.
 
     Args:
@@ -168,16 +169,18 @@ class EvidencePostprocessor(BaseNodePostprocessor):
             )
         with_text = [node for node in nodes if isinstance(node.node, TextNode)]
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
-        places = [_place(node.node) for node in with_text]
+        places = [
+            text_place(
+                text,
+                scored.node.metadata,
+                scored.node.ref_doc_id,
+                getattr(scored.node, "start_char_idx", None),
+                getattr(scored.node, "end_char_idx", None),
+            )
+            for text, scored in zip(texts, with_text, strict=True)
+        ]
         slices = self._shortener().shorten(texts, query_bundle.query_str, places)
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
-
-
-def _place(node: Any) -> StoredSlice | None:
-    """The place of a node in the index that returned it."""
-    handle = node.metadata.get(INDEX_KEY)
-    values = handle, node.ref_doc_id, node.start_char_idx, node.end_char_idx
-    return None if None in values else StoredSlice(*values)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:
@@ -185,8 +188,8 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     short.id_ = f"{node.node_id}:{piece.start}-{piece.end}"
     text = node.get_content(MetadataMode.NONE)
     short.set_content(text[piece.start : piece.end])
-    metadata = slice_metadata(text, node.metadata, piece.start, piece.end, {})
-    set_metadata(short, metadata)
+    metadata = short.metadata
+    metadata.update(slice_places(text, metadata, piece.start, piece.end))
     if piece.context:
         outer = metadata.get(CONTEXT_KEY, "")
         contexts = dict.fromkeys(filter(None, (outer, piece.context)))

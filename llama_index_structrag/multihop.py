@@ -17,7 +17,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import FunctionTool
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.conversion import set_metadata
+from llama_index_structrag.conversion import hide_structure
 from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import (
     IndexRetriever,
@@ -28,7 +28,7 @@ from llama_index_structrag.retrieving import (
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments, check_at_least
 from structrag.integrations.kinds import SelfAskOptions
-from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY, with_facts
+from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
@@ -117,9 +117,8 @@ class TwoHopRetriever(ToolRetriever):
 def _nodes(result: TwoHopResult, over: Stepped) -> list[NodeWithScore]:
     nodes = [scored.model_copy(deep=True) for scored in over.nodes_of(result.hits)]
     for scored in nodes:
-        node = scored.node
-        facts = {ENTITIES_KEY: list(result.entities)}
-        set_metadata(node, with_facts(node.metadata, facts))
+        scored.node.metadata[ENTITIES_KEY] = list(result.entities)
+        hide_structure(scored.node)
     return nodes
 
 

@@ -25,10 +25,10 @@ class MultiViewRetriever(IndexRetriever):
     as published), best first. A node's text is a slice of its document's from `start_char_idx` to
     `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the document's id. Metadata, all
     JSON: the document's, and `heading_path` (titles joined by " > "), `heading_context` and
-    `section_id`; by key only, because they do not belong to the node and would change its hash,
+    `section_id`; and, hidden from models and ignored by `==` and `hash` where they belong to one
+    search,
     `source_start`, `source_end`, `routes` (route -> rank there), `scores` (route -> its own score),
-    `score_parts` (route -> its contribution to the score) and `views_hit`; `node.metadata.full()`
-    returns all.
+    `score_parts` (route -> its contribution to the score) and `views_hit`.
 
     Args:
         index: The structrag `Index` to search; `from_documents` and `load` create one.

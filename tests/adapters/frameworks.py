@@ -39,6 +39,7 @@ import langchain_structrag.bridges
 import langchain_structrag.conversion
 import llama_index_structrag.bridges
 import llama_index_structrag.conversion
+from structrag.integrations.metadata import HitMetadata
 
 RETRIEVERS = ("MultiView", "HiQA", "D3", "Evidence")
 SPLITTERS = ("ContentAware", "Fixed", "PIC", "IDMS", "HiQA")
@@ -403,7 +404,14 @@ class LlamaIndex(Framework):
         end = getattr(node, "end_char_idx", None)
         text = node.get_content(metadata_mode=MetadataMode.NONE)
         return Passage(
-            text, node.ref_doc_id, start, end, node.metadata, node.node_id, score, host
+            text,
+            node.ref_doc_id,
+            start,
+            end,
+            HitMetadata(node.metadata),  # as nodes of hits are compared
+            node.node_id,
+            score,
+            host,
         )
 
     def embedding(self) -> Any:
@@ -585,7 +593,8 @@ class LlamaIndex(Framework):
         return list(await self.get("StructragReader")().aload_data(path))
 
     def read(self, passage: Passage) -> str:
-        node = passage.host.model_copy(deep=True)
+        host = getattr(passage.host, "node", passage.host)  # of a result
+        node = host.model_copy(deep=True)
         shown = ("heading_context", "segment_index_text", "segment_text")
         node.excluded_llm_metadata_keys += [
             key for key in node.metadata if key not in shown

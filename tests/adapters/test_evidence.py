@@ -172,3 +172,34 @@ def test_a_shortener_of_another_framework_is_no_embedding(framework: Any) -> Non
     wrong = DeterministicFakeEmbedding(size=4) if framework.name != "langchain" else 3
     with pytest.raises((InvalidParameter, ValueError), match="must be"):
         framework.shorten([framework.piece("A pump.")], "pump", embedding=wrong)
+
+
+TABLE = "# Prices\n\n| part | euro |\n|---|---|\n" + "".join(
+    f"| {name} | {price} |\n"
+    for price, name in enumerate(("seal", "valve", "filter", "lamp", "hose") * 9)
+)
+
+
+def test_the_slice_of_a_result_is_exact_and_its_header_is_read(framework: Any) -> None:
+    documents = [framework.document(TABLE, "prices")]
+    retriever = framework.index("Evidence", documents, max_tokens=60)
+    results = framework.ask(retriever, "What does a filter cost?")
+    header = [one for one in results if one.metadata["heading_context"]]
+    assert header and all("| part | euro |" in framework.read(one) for one in header)
+    for one in results:
+        context = one.metadata["heading_context"]
+        text = TABLE[one.start : one.end]
+        assert one.text in (text, f"{context}\n{text}")
+        assert one.text.endswith(text) and len(one.text) >= len(text)
+
+
+def test_overlapping_chunks_are_given_once(framework: Any) -> None:
+    text = " ".join(f"Room {i} has {i} chairs and a lamp." for i in range(12))
+    spans = [(0, 200), (100, 300), (250, len(text)), (40, 110)]
+    pieces = [framework.piece(text[a:b], a, f"p{a}") for a, b in spans]
+    results = framework.shorten(
+        pieces, "How many chairs are in room 4?", max_tokens=900
+    )
+    assert len(results) == 3
+    characters = [at for one in results for at in range(one.start, one.end)]
+    assert len(characters) == len(set(characters)) >= len(text) - 2

@@ -62,7 +62,7 @@ async def test_results_are_json_with_exact_places(framework: Any, name: str) -> 
     assert best.metadata["seen"] == "2020-01-02T00:00:00"
     for result in results:
         assert TEXTS[result.doc_id][result.start : result.end] == result.text
-        facts = result.metadata.full()
+        facts = result.metadata
         assert json.loads(json.dumps(facts)) == facts
         assert facts["year"] == 2020 and "page_starts" not in facts
         source = read_text(TEXTS[result.doc_id], id=result.doc_id, format="markdown")
@@ -140,10 +140,13 @@ def test_a_passage_is_equal_whatever_was_asked(framework: Any, name: str) -> Non
     passages: dict[str, Any] = {}
     for question in (QUESTION, "Do cats sleep all day?", "brass valve", "water"):
         for one in framework.ask(retriever, question):
-            assert passages.setdefault(one.id, one) == one
-            assert "score_parts" in one.metadata and "score_parts" not in dict(
-                one.metadata
-            )
+            first = passages.setdefault(one.id, one)
+            assert first == one
+            node = getattr(one.host, "node", one.host)
+            assert node == getattr(first.host, "node", first.host)
+            copies = {**one.metadata}, json.loads(json.dumps(node.metadata))
+            for copied in (*copies, node.model_dump()["metadata"]):
+                assert copied == dict(one.metadata) and "score_parts" in copied
 
 
 @each_retriever

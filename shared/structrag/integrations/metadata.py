@@ -85,45 +85,32 @@ _EMPTY: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-class HitMetadata(dict[str, Any]):
-    """A host's metadata of a hit: items of the passage, and facts of the search.
+# What belongs to one search, whatever the passage.
+SEARCH_KEYS = frozenset({
+    "score", "rank", "routes", "scores", "score_parts", INDEX_KEY, ENTITIES_KEY, "d3_route",
+    *VIEWS_KEYS.values(), *HIQA_HIT_KEYS.values(),
+})  # fmt: skip
 
-    The items say whose passage it is and where it stands, so it is equal whatever was asked. The
-    facts, such as `score`, are found by their keys alone: they are not iterated over, compared,
-    hashed, or written as JSON. An item of the same key comes first.
+
+def of_passage(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a hit that is the same whatever was asked."""
+    return {key: metadata[key] for key in metadata if key not in SEARCH_KEYS}
+
+
+class HitMetadata(dict[str, Any]):
+    """A host's metadata of a hit. What belongs to one search, such as `score`, is not compared.
 
     Example:
-        >>> metadata = HitMetadata({"source": "a.md"}, {"score": 0.5})
-        >>> metadata["score"], metadata == {"source": "a.md"}, metadata.full()
-        (0.5, True, {'score': 0.5, 'source': 'a.md'})
-
-    Attributes:
-        facts: What belongs to one search, or is seldom asked for.
+        >>> metadata = HitMetadata({"source": "a.md", "score": 0.5})
+        >>> metadata == {"source": "a.md", "score": 0.7}, metadata == {"source": "b.md"}
+        (True, False)
     """
 
-    def __init__(self, items: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        super().__init__(items)
-        self.facts = dict(facts)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and of_passage(self) == of_passage(other)
 
-    def __missing__(self, key: str) -> Any:
-        return self.facts[key]
-
-    def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or key in self.facts
-
-    def get(self, key: str, default: Any = None, /) -> Any:
-        """The item or fact of a key, else the default."""
-        return super().get(key, self.facts.get(key, default))
-
-    def full(self) -> dict[str, Any]:
-        """Items and facts as one plain dict."""
-        return {**self.facts, **self}
-
-
-def with_facts(metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> HitMetadata:
-    """Metadata with further facts; those it has by the same key are replaced."""
-    earlier_facts = metadata.facts if isinstance(metadata, HitMetadata) else {}
-    return HitMetadata(metadata, {**earlier_facts, **facts})
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # dict has its own
 
 
 def chunk_notes(

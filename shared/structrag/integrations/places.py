@@ -15,9 +15,7 @@ from structrag.integrations.metadata import (
     PATHS_KEY,
     SEGMENT_TEXT_KEY,
     UNKNOWN,
-    HitMetadata,
     titles_of,
-    with_facts,
 )
 from structrag.reading.sections import parse, replace_facts
 from structrag.records import Chunk, Document
@@ -64,8 +62,7 @@ def slice_places(
         >>> slice_places("It leaks.", {"start_index": 40, "end_index": 49}, 3, 8)
         {'start_index': 43, 'end_index': 48}
     """
-    context = str(metadata.get(CONTEXT_KEY) or "")
-    lead = len(context) + 1 if context and text.startswith(f"{context}\n") else 0
+    lead = lead_of(text, metadata)
     first, last = max(start - lead, 0), max(end - lead, 0)
     places: dict[str, int] = {}
     for names in (("start_index", "end_index"), ("source_start", "source_end")):
@@ -79,19 +76,10 @@ def slice_places(
     return places
 
 
-def slice_metadata(
-    text: str,
-    metadata: Mapping[str, Any],
-    start: int,
-    end: int,
-    facts: Mapping[str, Any],
-) -> HitMetadata:
-    """A text's metadata for `text[start:end]`: places are the slice's own, and `facts` join its
-    facts."""
-    places = slice_places(text, metadata, start, end)
-    sliced = with_facts(metadata, {**places, **facts})
-    sliced.update({key: places[key] for key in set(metadata) & places.keys()})
-    return sliced
+def lead_of(text: str, metadata: Mapping[str, Any]) -> int:
+    """Count the characters of the heading context in front of a text."""
+    context = str(metadata.get(CONTEXT_KEY) or "")
+    return len(context) + 1 if context and text.startswith(f"{context}\n") else 0
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")
@@ -163,7 +151,7 @@ class TrimmedLength:
 # Keys that a chunk does not inherit from the chunk that it is cut from.
 REPLACED_KEYS = (
     "start_index", "end_index", "section_id", "source_start", "source_end", SEGMENT_TEXT_KEY,
-    PATHS_KEY,
+    PATHS_KEY, CONTEXT_KEY,
 )  # fmt: skip
 _TITLE = "title"  # of the whole document, as loaders give it
 

@@ -18,6 +18,8 @@ from structrag.errors import (
     checked_k,
     warn_user,
 )
+from structrag.integrations.metadata import INDEX_KEY
+from structrag.integrations.places import lead_of
 from structrag.model_calls.calling import cause_of
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
@@ -25,6 +27,7 @@ from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage, fallbacks_line
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.retrieval.evidence.shortening import TextPlace
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
@@ -219,3 +222,15 @@ def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
             "The documents are chunks from a splitter. This retriever splits documents itself, "
             "by section: pass whole documents.",
         )
+
+
+def text_place(
+    text: str, metadata: Mapping[str, Any], source: Any, start: Any, end: Any
+) -> TextPlace:
+    """The place of a text in its source, by what its host says. A span that is not as long as the
+    text is another text's."""
+    lead = lead_of(text, metadata)
+    is_known = isinstance(start, int) and start >= 0
+    if not is_known or end not in (None, start + len(text) - lead):
+        start = None
+    return TextPlace(source, start, lead, str(metadata.get(INDEX_KEY) or ""))

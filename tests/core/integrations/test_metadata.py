@@ -103,12 +103,12 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
         second = getattr(llama_index, name).from_documents(theirs)
         question = "What does the wiring plan of the PX-10 show?"
         found, nodes = first.invoke(question), second.retrieve(question)
-        told = {key for document in found for key in known(document.metadata.full())}
-        assert told == {key for node in nodes for key in known(node.metadata.full())}
+        told = {key for document in found for key in known(document.metadata)}
+        assert told == {key for node in nodes for key in known(node.metadata)}
         two = langchain.TwoHopRetriever(retriever=first).invoke(question)
         twice = llama_index.TwoHopRetriever(second).retrieve(question)
         assert (
-            known(two[0].metadata.full()) == known(twice[0].metadata.full())
+            known(two[0].metadata) == known(twice[0].metadata)
             and "two_hop_entities" in two[0].metadata
         )
 

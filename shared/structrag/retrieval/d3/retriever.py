@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 ROUTERS = ("auto", "llm", "scores", "evidence")
 FUSED, EVIDENCE = "fused", "evidence"  # the strategies without a language model
+MAX_TOKENS = 1000  # where nothing is limited
 
 
 class D3Retriever(Retriever):
@@ -89,7 +90,7 @@ class D3Retriever(Retriever):
             scores); None: no limit with "fused", else the limit of `selection`. Evidence named by a
             language model is not limited.
         max_tokens: The token budget with "fused" and "evidence"; one paragraph is always returned;
-            None: no limit.
+            None: 1,000, or no limit if `k` is given.
         options: The settings of `CallSettings`, for all questions of one call; without a cache,
             the cache of the index.
 
@@ -108,7 +109,7 @@ class D3Retriever(Retriever):
         routing: Routing | None = None,
         selection: Selection | None = None,
         k: int | None = None,
-        max_tokens: int | None = 1000,
+        max_tokens: int | None = None,
         evidence: EvidenceRetriever | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
@@ -280,9 +281,8 @@ class D3Retriever(Retriever):
         k: int | None,
     ) -> Evidence:
         """The paragraphs of the route with the best scores, within the tokens."""
-        rows = sorted(
-            within_budget(scores, scope.layout.tokens, k=k, max_tokens=self.max_tokens)
-        )
+        limit = self.max_tokens or (MAX_TOKENS if k is None else None)
+        rows = sorted(within_budget(scores, scope.layout.tokens, k=k, max_tokens=limit))
         places = np.searchsorted(np.array(routed.rows), rows).tolist()
         cost = StageCost(scored=len(scores))
         return Evidence(tuple(places), tuple(scores[row] for row in rows), cost)

@@ -181,7 +181,7 @@ def routed_flow(
         scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
     else:
         scores = part_sentence_scores(sentences, scope.layout)
-    return by_scores(scope, scores, routing, router)
+    return by_scores(scope, scores, routing, router, selection.k)
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
@@ -201,13 +201,15 @@ def by_scores(
     scores: Mapping[int, float],
     routing: Routing,
     how: str = "scores",
+    k: int | None = None,
 ) -> Routed:
-    """The route that the scores of parts give."""
+    """The route that the scores of parts give, to at least `k` paragraphs."""
     chosen = wide_route(
         scores,
         scope.layout,
         share=routing.share,
         least_tokens=routing.least_tokens,
+        least_rows=k or 0,
     )
     by_section = scope.section_scores({part: scores[part] for part in chosen})
     order = sorted(by_section)

@@ -95,26 +95,35 @@ def wide_route(
     *,
     share: float,
     least_tokens: int,
+    least_rows: int = 0,
 ) -> list[int]:
     """The rows of the parts to look into, ascending.
 
     They are taken best first, up to `share` of the tokens of all together, and in any case up to
     `least_tokens`. A part that does not fit is passed over for smaller ones. The best one is always
-    taken; those below `keep` of its score never are. Nothing where all scores are 0.
+    taken. If they have fewer than `least_rows` paragraphs, those passed over follow, best first.
+    Nothing where all scores are 0.
     """
     rows = sorted(scores)
     values = np.array([scores[row] for row in rows])
     if not len(rows) or values.max() <= 0:
         return []
     sums = running_totals(layout.tokens)
-    sizes = [int(sums[last] - sums[first]) for first, last in layout.parts[rows]]
+    parts = layout.parts[rows].tolist()
+    sizes = [int(sums[last] - sums[first]) for first, last in parts]
+    counts = [last - first for first, last in parts]
     room = max(share * sum(sizes), least_tokens)
     chosen: list[int] = []
+    passed: list[int] = []
     for place in best_positions(values, len(rows)).tolist():
         if not chosen or sizes[place] <= room:
-            chosen.append(rows[place])
+            chosen.append(place)
             room -= sizes[place]
-    return sorted(chosen)
+        else:
+            passed.append(place)
+    while passed and sum(counts[place] for place in chosen) < least_rows:
+        chosen.append(passed.pop(0))
+    return sorted(rows[place] for place in chosen)
 
 
 def paragraph_scores_flow(

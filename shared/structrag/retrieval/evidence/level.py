@@ -172,13 +172,15 @@ class EvidenceLevel(SearchedLevel):
         rows = reader.first_rows(reader.select(where), sample.n_rows)
         return _pool_of(reader, _with_beside(reader, rows), sample)
 
-    def near(self, reader: Any, rows: Iterable[int], where: Any) -> Pool | None:
+    def near(
+        self, reader: Any, rows: Iterable[int], where: Any, n_pieces: int = FOUND
+    ) -> Pool | None:
         """Some pieces that meet a condition, those beside them, and a sample of all."""
         sample, chosen = self._sample(reader, where), dict.fromkeys(rows)
-        if len(chosen) < min(FOUND, sample.n_rows):
+        if len(chosen) < min(n_pieces, sample.n_rows):
             # Rows that no search finds may fill the pool.
-            chosen |= dict.fromkeys(reader.first_rows(reader.select(where), FOUND))
-        return _pool_of(reader, _with_beside(reader, [*chosen][:FOUND]), sample)
+            chosen |= dict.fromkeys(reader.first_rows(reader.select(where), n_pieces))
+        return _pool_of(reader, _with_beside(reader, [*chosen][:n_pieces]), sample)
 
     def _sample(self, reader: Any, where: Any) -> _Sample:
         """Pieces at even distances among those that meet a condition."""

@@ -124,7 +124,7 @@ def explain_flow(
     """The sentences of each hit with the question's words they match. The encoder reads the
     question and the pieces around the hits; None: words match by stems."""
     by_id = {stored.id: stored for stored in pool.documents}
-    pieces = [_pieces(by_id[hit.chunk.doc_id], hit.chunk) for hit in hits]
+    pieces = [pieces_of(by_id[hit.chunk.doc_id], hit.chunk) for hit in hits]
     texts = dict.fromkeys(text for of_hit in pieces for _, text in of_hit)
     asked: TokenVectors | None = None
     tokens: dict[str, TokenVectors] = {}
@@ -163,7 +163,7 @@ def explain_flow(
     return explained
 
 
-def _pieces(document: StoredDocument, chunk: Chunk) -> list[tuple[int, str]]:
+def pieces_of(document: StoredDocument, chunk: Chunk) -> list[tuple[int, str]]:
     """Return the pieces of a document that overlap a chunk, as an encoder reads them, each with its
     start."""
     return [

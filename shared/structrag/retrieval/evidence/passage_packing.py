@@ -114,7 +114,7 @@ def pack(
     near = SHORT if k is None else -1
     taken = _Taken(pool, size, joins, ends, limit, inf if k is None else k, near)
     # Worse ones would widen the passages only because they are near.
-    best = islice(ranking, SHORTLIST) if merges else ranking
+    best = islice(ranking, max(SHORTLIST, 8 * k)) if k and merges else ranking
     for rank, (unit, run) in enumerate(units(pool, best, ends), start=1):
         if limit == inf and k is not None and not ends(run[1] - 1):
             continue  # it leads to a passage that stays apart

@@ -51,12 +51,13 @@ from structrag.retrieval.evidence.level import (
     EvidenceAdding,
     EvidenceLevel,
 )
-from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
+from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow, pieces_of
 from structrag.retrieval.evidence.passage_packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
 from structrag.retrieval.evidence.pieces import TOKENS, VIEW
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import (
+    SHORTLIST,
     Frequencies,
     Question,
     Ranking,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 
 ORDERS = "rank", "document"  # of hits
 LONGEST_END = 2000  # characters of a question that are read at either end
-ASKED = 2 * FOUND  # pieces by each route, of which the best count
+ASKED = 2  # times the pieces that are read: of so many by each route the best count
 DIGITS = 4  # to which the scores of all stores agree
 VERSION = 8  # of the arrays: raised when the same document gives others
 
@@ -411,7 +412,15 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def _explain_flow(
         self, query: str, hits: Sequence[Hit], where: Any
     ) -> Flow[list[tuple[SentenceMatch, ...]]]:
-        asked = yield from self._asked_flow(query, where)
+        def has_hits(pool: Pool, _: Ranking) -> bool:
+            by_id = {stored.id: stored for stored in pool.documents}
+            chunks = [hit.chunk for hit in hits]
+            return all(
+                chunk.doc_id in by_id and pieces_of(by_id[chunk.doc_id], chunk)
+                for chunk in chunks
+            )
+
+        asked = yield from self._asked_flow(query, where, has_hits)
         if asked is None:
             return [() for _ in hits]
         return (
@@ -441,10 +450,15 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         elif most is None:
             max_tokens = self.max_tokens
         order = self.order if order is None else check_choice("order", order, ORDERS)
-        asked = yield from self._asked_flow(query, where)
+        hits: list[Hit] = []
+
+        def is_filled(pool: Pool, ranking: Ranking) -> bool:
+            hits[:], is_enough = self._hits(pool, ranking, most, max_tokens)
+            return is_enough
+
+        asked = yield from self._asked_flow(query, where, is_filled)
         if asked is None:
             return []
-        hits = self._hits(*asked, most, max_tokens)
         if order == "document":
             # Runs of a document follow each other; of the last its place is as good.
             ids = (stored.id for stored in asked[0].documents)
@@ -457,7 +471,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> Flow[dict[str, SentenceScores]]:
         """The score of every sentence, row and heading, as steps. Those of the documents searched.
         By document; a blank query, or nothing to search, gives nothing. Raises as `search`."""
-        asked = yield from self._asked_flow(query, where, in_all=True)
+        asked = yield from self._asked_flow(query, where, None)
         if asked is None:
             return {}
         pool, ranking = asked
@@ -470,10 +484,14 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         }
 
     def _asked_flow(
-        self, query: str, where: Any, *, in_all: bool = False
+        self,
+        query: str,
+        where: Any,
+        is_enough: Callable[[Pool, Ranking], bool] | None,
     ) -> Flow[tuple[Pool, Ranking] | None]:
-        """Find the pieces that meet a condition, and rank their atoms for a question. None for a
-        blank query, and if there is nothing to search."""
+        """Find the pieces that meet a condition, and rank their atoms for a question. As long as
+        they are not enough, twice as many are read; None: all. None for a blank query, and if there
+        is nothing to search."""
         check_query(query)
         level = self.level
         reader = level.reader()
@@ -481,28 +499,40 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         if not query.strip() or not len(reader):
             return None
         question = yield from self._question_flow(query, reader.fitted_embedder)
-        if in_all:
-            pool = level.all_of(reader, where)
-        else:
-            rows = yield from self._found_flow(reader, question, where)
-            pool = level.near(reader, rows, where)
-        if pool is None:
-            return None
-        frequencies = self._frequencies(reader, question, pool)
-        return pool, rank(pool, question, frequencies, level.quantiser)
+        n_pieces = FOUND
+        while True:
+            if is_enough is None:
+                pool = level.all_of(reader, where)
+            else:
+                rows = yield from self._found_flow(reader, question, where, n_pieces)
+                pool = level.near(reader, rows, where, n_pieces)
+            if pool is None:
+                return None
+            frequencies = self._frequencies(reader, question, pool)
+            shortlist = SHORTLIST * n_pieces // FOUND
+            ranking = rank(
+                pool, question, frequencies, level.quantiser, shortlist=shortlist
+            )
+            if is_enough is None or is_enough(pool, ranking) or pool.is_all:
+                return pool, ranking
+            n_pieces *= 2
 
     def _found_flow(
-        self, reader: CorpusReader, question: Question, where: Any
+        self, reader: CorpusReader, question: Question, where: Any, n_pieces: int
     ) -> Flow[list[int]]:
         """The rows of the pieces that answer a question best, by vectors and by stems."""
         route, vector = OwnRoute(reader), question.vector
         vector = vector if vector is not None and vector.any() else None
         rankings = yield [
-            Search(f"{kind}:{VIEW}", question.text, vector, ASKED, where, route)
+            Search(
+                f"{kind}:{VIEW}", question.text, vector, ASKED * n_pieces, where, route
+            )
             for kind in ("dense", "bm25")
         ]
-        best = [_best_rows(ranked_rows(reader, ranking)) for ranking in rankings]
-        return reciprocal_rank_fusion(best)[:FOUND]
+        best = [
+            _best_rows(ranked_rows(reader, ranking))[:n_pieces] for ranking in rankings
+        ]
+        return reciprocal_rank_fusion(best)[:n_pieces]
 
     def _frequencies(
         self, reader: CorpusReader, question: Question, pool: Pool
@@ -520,12 +550,13 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
 
     def _hits(
         self, pool: Pool, ranking: Ranking, k: int | None, max_tokens: int | None
-    ) -> list[Hit]:
-        """The passages that answer a question, by rank."""
+    ) -> tuple[list[Hit], bool]:
+        """The passages that answer a question, by rank. False if there is room for more."""
         reader = PassageReader(pool, self.read_options, self.context)
+        units = reader.by_worth(ranking)
         passages = pack(
             pool,
-            reader.by_worth(ranking),
+            units,
             cache(reader.tokens),
             max_tokens=max_tokens,
             k=k,
@@ -533,12 +564,14 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             ends=reader.ends,
         )
         if not passages and max_tokens is not None:
-            return reader.cut(next(reader.by_worth(ranking)), ranking, max_tokens)
+            best = next(reader.by_worth(ranking))
+            return reader.cut(best, ranking, max_tokens), True
         # Joined passages leave gaps between the ranks at which they were taken.
-        return [
+        hits = [
             reader.hit(passage, ranking, place)
             for place, passage in enumerate(passages, start=1)
         ]
+        return hits, len(hits) == k or next(units, None) is not None
 
     def _question_flow(self, query: str, fitted_embedder: Any) -> Flow[Question]:
         """The question as its encoders see it. `fitted_embedder` is the embedder that made the
@@ -569,8 +602,7 @@ def _ends(query: str) -> str:
 
 def _best_rows(scores: Mapping[int, float]) -> list[int]:
     """The best rows, in the same order in every store: what it cannot tell apart by row."""
-    rows = sorted(scores, key=lambda row: (-round(scores[row], DIGITS), row))
-    return rows[:FOUND]
+    return sorted(scores, key=lambda row: (-round(scores[row], DIGITS), row))
 
 
 @dataclass(frozen=True, slots=True)

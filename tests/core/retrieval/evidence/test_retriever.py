@@ -721,3 +721,26 @@ def test_an_emoji_a_token_ends_nothing() -> None:
         [read_text(text, id="d")], HashTokens()
     )
     assert any("It is blue." in hit.chunk.text for hit in retriever.search("blue"))
+
+
+@pytest.mark.parametrize("embedding", MODELS, ids=["lsa", "sentences", "tokens"])
+def test_as_many_pieces_are_read_as_are_asked_for(embedding: Any) -> None:
+    # 100 pieces are read for an ordinary question
+    parts = [
+        read_text(
+            f"# Part {i}\n\nPart {i} costs {i} euro.", id=f"p{i}", format="markdown"
+        )
+        for i in range(260)
+    ]
+    retriever = EvidenceRetriever.from_documents(parts, embedding)
+    question = "What does a part cost?"
+
+    def count(k: int | None, max_tokens: int | None = None) -> int:
+        hits = retriever.search(question, k, max_tokens=max_tokens)
+        return len({hit.chunk.doc_id for hit in hits})
+
+    assert [count(20), count(130), count(400)] == [20, 130, 260]
+    assert count(None, 100_000) == 260 and count(210, 100_000) == 210
+    hits = retriever.search(question, 230)
+    explained = retriever.explain(question, hits)
+    assert all(sentences for sentences in explained)

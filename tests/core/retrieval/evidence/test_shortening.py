@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from structrag import EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.evidence.shortening import Shortener, Slice, StoredSlice
+from structrag.retrieval.evidence.shortening import Shortener, Slice, TextPlace
 from structrag.text.tokens import count_tokens
 
 SENTENCES = [
@@ -64,7 +64,7 @@ def shortened(
     index = EvidenceRetriever.from_documents([document], language=language, **options)
     tail = text.removeprefix("Found:\n\n")
     start = STORED.find(tail) if tail in STORED else 9
-    place = StoredSlice(index.handle, "d", start, start + len(tail))
+    place = TextPlace("d", start, len(text) - len(tail), index.handle)
     shortener = Shortener(**options)
     encoder.passes.clear()
     with_index = shortener.shorten([text], "Which seal is made of rubber?", [place])
@@ -115,3 +115,49 @@ def test_what_is_not_stored_as_it_is_is_encoded(text: str, language: str) -> Non
     assert encoded
     assert [(s.start, s.end) for s in stored] == [(s.start, s.end) for s in anew]
     assert [s.score for s in stored] == pytest.approx([s.score for s in anew], abs=0.01)
+
+
+VALVES = (
+    "The red valve opens at nine bar. Two people check the red valve every month. "
+    "Visitors wear helmets in the hall. The canteen opens at noon on workdays. "
+    "The blue valve opens at four bar. The roof was painted green last year."
+)
+ASKED = "At which pressure does the red valve open, and the blue valve?"
+LENGTH = len(VALVES)
+# Spans of texts: an overlap in a sentence, one in a word, a part of a whole, in any order.
+OVERLAPS = [
+    [(0, 120), (60, LENGTH)],
+    [(45, LENGTH), (0, 70)],
+    [(33, 76), (0, LENGTH)],
+    [(0, LENGTH), (0, LENGTH)],
+    [(60, 150), (0, 80), (130, LENGTH), (20, 100)],
+]
+
+
+@pytest.mark.parametrize("order", ["rank", "document"])
+@pytest.mark.parametrize("spans", OVERLAPS)
+@pytest.mark.parametrize("is_placed", [True, False])
+def test_overlapping_texts_give_no_character_twice(
+    spans: list[tuple[int, int]], is_placed: bool, order: str
+) -> None:
+    texts = [f"Pumps\n{VALVES[start:end]}" for start, end in spans]
+    places = [
+        TextPlace("a", start if is_placed else None, len("Pumps\n"))
+        for start, _ in spans
+    ]
+    shortener = Shortener(max_tokens=1000, order=order)
+    taken: list[int] = []
+    for one in shortener.shorten(texts, ASKED, places):
+        first = spans[one.text][0] - len("Pumps\n")
+        taken += range(first + one.start, first + one.end)
+    letters = [at for at in taken if VALVES[at] != " "]
+    assert sorted(letters) == [at for at, c in enumerate(VALVES) if c != " "]
+
+
+def test_only_texts_of_one_source_overlap() -> None:
+    texts = [VALVES[:120], VALVES[60:]]
+    apart = [TextPlace("a", 0), TextPlace("b", 60)]
+    elsewhere = [TextPlace("a", 0), TextPlace("a", 500)]
+    for places in (apart, elsewhere):
+        slices = Shortener(max_tokens=1000).shorten(texts, ASKED, places)
+        assert sum(one.end - one.start for one in slices) == 120 + len(VALVES) - 60
