@@ -68,6 +68,7 @@ HIDDEN_KEYS = (
     "scores",
     "score_parts",
     "views_hit",
+    "citation",
     *SECTION_KEYS.values(),
     INDEX_KEY,
     ENTITIES_KEY,

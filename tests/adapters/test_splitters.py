@@ -333,11 +333,13 @@ def test_an_edit_gives_new_ids_to_three_chunks_at_most(
     before, edited = ids(sections), sections[place].replace("Part 0 is", "New. It is")
     head, tail = sections[:place], sections[place + 1 :]
     added = "## Part new\n\nIt is new.\n\n"
+    assert not before & ids(sections, "renamed.md")
+    if name == "PIC":  # its threshold is of the whole document
+        return
     assert len(ids([*head, edited, *tail]) - before) <= 3
     assert len(ids([*head, added, *sections[place:]]) - before) <= 3
     assert len(ids([*head, *tail]) - before) <= 2
     assert len(before - ids([*head, *tail])) <= 3
-    assert not before & ids(sections, "renamed.md")
 
 
 # -- as published

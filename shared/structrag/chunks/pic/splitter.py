@@ -86,9 +86,9 @@ class PICSplitter(BoundarySplitter):
 
     Example:
         >>> splitter = PICSplitter(min_tokens=2, scope="document", hysteresis=0)
-        >>> text = "Cats purr. Cats sleep. Cats hunt. The pump leaks."
+        >>> text = "Cats sleep a lot. Cats hunt a lot. The pump leaks."
         >>> [chunk.text for chunk in splitter.split(Document(text))]
-        ['Cats purr. Cats sleep. Cats hunt. ', 'The pump leaks.']
+        ['Cats sleep a lot. Cats hunt a lot. ', 'The pump leaks.']
 
     The chunks tile the document, except for excluded sections; each consists of whole sentences,
     list items, tables or code blocks unless one alone exceeds the limit. A blank document has no
