@@ -83,7 +83,10 @@ class Read:
         if block is None or not text[block.text_start : first].strip():
             return False
         line = text.rfind("\n", 0, first) + 1
-        return block.kind in ("list", "table") and not {line, first} & {*block.cuts}
+        is_in_line = bool(text[line:first].strip())
+        return block.kind in ("list", "table") and (
+            is_in_line or not {line, first} & {*block.cuts}
+        )
 
     def is_gap(self, before: Chunk, passage: Chunk) -> bool:
         """Whether a part of a block is left out between two passages, and nothing says so."""

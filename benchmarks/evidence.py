@@ -33,8 +33,8 @@ from benchmarks import hiqa_boards, quality
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import BUDGETS, POOLED, SAMPLES, Sample, remembered, sample
+from benchmarks.methods_peers import each_text, sentence_splitter
 from benchmarks.methods_tables import Interval, mean_of_sets
-from benchmarks.placing import placed
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, load_or_exit, visible
 from benchmarks.question_sets import Question as Asked
@@ -243,24 +243,20 @@ def recursive(setting: Setting) -> Search:
     split = RecursiveCharacterTextSplitter(
         chunk_size=1000, chunk_overlap=200
     ).split_text
-    documents = setting.dataset.documents
-    chunks = {
-        document.id: placed(document, split(document.text)) for document in documents
-    }
+    of_each = each_text(split, setting.dataset.documents)
+    chunks = dict(zip(setting.dataset.texts, of_each, strict=True))
     return _searched(setting, GivenChunks(chunks), ("dense",), 4)
 
 
 def llama_index_defaults(setting: Setting) -> Search:
     """What LlamaIndex's users have: its node parser as it comes, the two nearest vectors. The
     encoder reads the beginning of each chunk, as it does where nobody cuts for it."""
-    from llama_index.core.node_parser import SentenceSplitter
-
-    split = SentenceSplitter(chunk_size=1024, chunk_overlap=200).split_text
-    documents = setting.dataset.documents
-    chunks = {
-        document.id: placed(document, split(document.text)) for document in documents
-    }
-    spans = [span for of_document in chunks.values() for span in spans_of(of_document)]
+    split = sentence_splitter(1024, 200)
+    spans = [
+        span
+        for chunks in each_text(split, setting.dataset.documents)
+        for span in spans_of(chunks)
+    ]
     texts = [setting.dataset.texts[doc_id][start:end] for doc_id, start, end in spans]
     vectors = unit_rows(setting.encoder.encoder.embed(texts))
 
