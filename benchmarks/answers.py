@@ -48,8 +48,8 @@ facts; it is right if it has the title of the section that the answer stands in.
 are those between two that are there. A gap is unmarked if two passages are of one paragraph, list,
 table or listing, text between them is left out, and nothing says so. The last columns count
 passages: those that begin inside an item of a list or a row of a table, and all. Chunks are in rank
-order, the last one cut where the budget ends. LlamaIndex's chunks have no path; the encoder reads
-them in windows here, which is more than LlamaIndex's users have."""
+order, the last one cut where the budget ends. The chunks have no path; the encoder reads
+LlamaIndex's in windows here, which is more than its users have."""
 Search = Callable[[str], Sequence[Chunk]]
 
 
@@ -127,7 +127,8 @@ def judged(
     if any(there):
         held = [sum(plain(fact) in text for fact in case.facts) for text in texts]
         best = passages[held.index(max(held))]
-        counts[RIGHT if case.section in best.path else OTHER] += 1
+        if best.path:
+            counts[RIGHT if case.section in best.path else OTHER] += 1
         last = len(there) - there[::-1].index(True)
         counts[LEFT] += there[there.index(True) : last].count(False)
     ordered = sorted(passages, key=lambda one: (one.doc_id, one.start))

@@ -273,7 +273,7 @@ class _Outlined:
         """Of each piece the stored one that has the same text, cut into the same atoms."""
         starts = [start for start, _ in self.encoder_spans]
         firsts = np.searchsorted(self.atoms.starts, starts).tolist()
-        pieces = [stored.get(text) for text in self.piece_texts]
+        pieces = [stored.get(text.rstrip()) for text in self.piece_texts]
         bounds = pairwise([*firsts, len(self.atoms)])
         return [
             piece if piece is not None and piece.is_cut_as(self.atoms, *of) else None
@@ -386,7 +386,9 @@ class EvidenceAdding(AddBatch):
                 with suppress(UnknownDocument):
                     rows = reader.rows_of(doc_id)
                     pieces = reader.stored_rows(rows, BLOBS).values()
-            stored.append({of.row.chunk.text: _StoredPiece.of(of) for of in pieces})
+            stored.append(
+                {of.row.chunk.text.rstrip(): _StoredPiece.of(of) for of in pieces}
+            )
         return stored
 
     def _tokens_flow(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from structrag.retrieval.evidence.required_context import RequiredContext
 
 VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
 MISSING = "\0"  # for each character that was not read
+_BLANKS = re.compile(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def entry_of_part(
     for number, (row, piece) in enumerate(
         zip(chunk_rows, pieces.values(), strict=True)
     ):
-        first, stop = piece.span(0, len(piece))
+        first, stop = _span(piece, whole.text)
         chunks.append(
             replace(
                 row.chunk,
@@ -139,6 +141,13 @@ def _entry(
     )
 
 
+def _span(piece: AtomArrays, text: str) -> tuple[int, int]:
+    """The span of a piece, with the blanks behind it, which are in no atom."""
+    start, end = piece.span(0, len(piece))
+    blanks = _BLANKS.match(text, end)
+    return start, blanks.end() if blanks else end
+
+
 def _chunk(
     outline: Outline,
     required: Iterable[RequiredContext],
@@ -148,7 +157,7 @@ def _chunk(
 ) -> Chunk:
     """A piece with what is to be known of its document where only this is read."""
     document = outline.document
-    start, end = piece.span(0, len(piece))
+    start, end = _span(piece, document.text)
     ordinals = np.unique(piece.sections).tolist()
     sections = [outline.sections[ordinal] for ordinal in ordinals]
     extras: dict[str, Any] = {

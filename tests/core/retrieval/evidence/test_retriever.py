@@ -744,3 +744,20 @@ def test_as_many_pieces_are_read_as_are_asked_for(embedding: Any) -> None:
     hits = retriever.search(question, 230)
     explained = retriever.explain(question, hits)
     assert all(sentences for sentences in explained)
+
+
+@pytest.mark.parametrize("blank", ["\n\n", "\n  \n\n"])
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_a_passage_over_several_pieces_has_the_blank_lines_between_them(
+    blank: str, fence: str
+) -> None:
+    parts = blank.join(
+        f"## Part {i}{blank}### Wheel {i}{blank}turn wheel {i}:\n    oil the rotor {i}"
+        for i in range(60)
+    )
+    text = f"# Pump\n\n{fence}{parts}\n{fence}"
+    retriever = EvidenceRetriever.from_documents([read_text(text, id="d")])
+    hits = retriever.search("Which wheel has the rotor?", max_tokens=20_000)
+    assert len(hits) == 1
+    for hit in hits:
+        assert hit.chunk.text == text[hit.chunk.start : hit.chunk.end]
