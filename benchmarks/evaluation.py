@@ -36,6 +36,7 @@ class Result(NamedTuple):
 MAIN = (
     Result("All methods, all peers, all sets", "methods.md", "methods.py"),
     Result("Evidence within a token budget", "evidence.md", "evidence.py"),
+    Result("Whole answers, right paths, holes", "answers.md", "answers.py"),
     Result(
         "Evidence: in at most five passages, on a smaller sample",
         "evidence_small.md",
@@ -115,7 +116,6 @@ RESULTS_IN_ORDER = (
     Result("MC-indexing by its paper's tables", "mc_tables.md", "mc_tables.py"),
     Result("Tables of the papers", "paper_tables.md", "paper_tables.py"),
     Result("PDF: ours and its peers", "pdf_readers.md", "pdf_readers.py"),
-    Result("Splitters of code", "code_splitters.md", "code_splitters.py"),
     Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
     Result("The estimate of tokens", "token_estimate.md", "token_estimate.py"),
     Result("Ends of sentences, beside Punkt", "sentences.md", "sentences.py"),

@@ -307,7 +307,7 @@ def parse_row(line: bytes) -> ChunkRow:
 
 
 # Changes when the same input would be read, cut or indexed differently.
-RULES = f"index 5, readers {READING_RULE}, sentences {SENTENCE_RULE}"
+RULES = f"index 6, readers {READING_RULE}, sentences {SENTENCE_RULE}"
 
 
 def rules_of(format: str | None = None) -> str:
