@@ -119,6 +119,7 @@ RESULTS_IN_ORDER = (
     Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
     Result("The estimate of tokens", "token_estimate.md", "token_estimate.py"),
     Result("Ends of sentences, beside Punkt", "sentences.md", "sentences.py"),
+    Result("The first second, and the adapters", "start.md", "start.py"),
     Result("Speed", "speed.md", "speed.py"),
     Result(
         "Stores, loaders and elements of others",
