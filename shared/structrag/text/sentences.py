@@ -103,7 +103,8 @@ _ENDING = re.compile(
 )
 # What numbers a paragraph: "3.", "2.1.", "IV.", "b."
 _ENUMERATOR = re.compile(
-    r"(?:\A|(?<=\n)|[:;?!](?=\s)|(?<=[^\W\d_]{6})(?<!str)\.(?=\s))\s*[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]{1,6}|[^\W\d_])\Z"
+    r"(?:\A|(?<=\n)|[:;?!](?=\s)|(?<=[^\W\d_]{6})(?<!str)\.(?=\s))\s{0,8}"
+    r"[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]{1,6}|[^\W\d_])\Z"
 )
 _ITEM = re.compile(r"\(\w{1,4}\)")
 _GOES_ON = re.compile(r"[§(]|\w*\d|[IVX]+\b|[^\W\d_]\.")

@@ -13,7 +13,8 @@ _TIME = (
 )
 _NAME = r"[^\W\d_a-z][^\n:]{0,60}:(?=\s)"
 _TURN = re.compile(
-    rf"^[ \t]*(?:{_TIME}(?:[ \t]*[-–—|]?[ \t]*{_NAME})?|{_NAME})", re.MULTILINE
+    rf"^[ \t]*(?:{_TIME}(?:[ \t]{0, 4}[-–—|]?[ \t]{0, 4}{_NAME})?|{_NAME})",
+    re.MULTILINE,
 )
 
 
