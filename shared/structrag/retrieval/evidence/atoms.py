@@ -69,8 +69,9 @@ def find_atoms(outline: Outline, read_options: ReadOptions) -> dict[str, Int32Ar
             parts += parts_of(text, block, atoms(_cut(text, block, read_options)))
         answers += whole_answers(text, parts)
     rows = [
-        (*atom[:3], number, atom[3], answer.size)
+        (*atom[:3], number, atom[3], size)
         for number, answer in enumerate(answers)
+        for size in (answer.size,)
         for atom in answer.atoms
     ]
     columns = np.array(rows, dtype=np.int32).reshape(-1, len(COLUMNS)).T

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structrag.errors import InvalidParameter, check_query
@@ -202,8 +200,12 @@ class _JoinedText:
 
 def _beginnings(text: str, other: str) -> list[int]:
     """Where another text may begin in a text."""
-    matches = re.finditer(f"(?={re.escape(other[:LEAST])})", text)
-    return [match.start() for match in islice(matches, _TRIES)]
+    starts: list[int] = []
+    at = text.find(other[:LEAST])
+    while at >= 0 and len(starts) < _TRIES:
+        starts.append(at)
+        at = text.find(other[:LEAST], at + 1)
+    return starts
 
 
 def _joined(texts: Sequence[str], places: Sequence[TextPlace]) -> list[_JoinedText]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -761,3 +762,15 @@ def test_a_passage_over_several_pieces_has_the_blank_lines_between_them(
     assert len(hits) == 1
     for hit in hits:
         assert hit.chunk.text == text[hit.chunk.start : hit.chunk.end]
+
+
+def test_one_long_paragraph_takes_linear_time() -> None:
+    def seconds(n: int) -> float:
+        document = read_text("The pump moves water. It leaks. " * n, id="d")
+        retriever = EvidenceRetriever(HashEmbedder())
+        began = process_time()
+        retriever.add([document])
+        return process_time() - began
+
+    seconds(500)
+    assert seconds(8_000) < 3 * seconds(4_000) + 0.5
