@@ -269,7 +269,7 @@ class _Outlined:
     def piece_texts(self) -> list[str]:
         return [self.text[start:end] for start, end in self.encoder_spans]
 
-    def kept(self, stored: Mapping[str, _StoredPiece]) -> list[_StoredPiece | None]:
+    def reusable(self, stored: Mapping[str, _StoredPiece]) -> list[_StoredPiece | None]:
         """Of each piece the stored one that has the same text, cut into the same atoms."""
         starts = [start for start, _ in self.encoder_spans]
         firsts = np.searchsorted(self.atoms.starts, starts).tolist()
@@ -398,22 +398,22 @@ class EvidenceAdding(AddBatch):
         encoder: TokenEncoder,
     ) -> Flow[tuple[list[AtomArrays], list[list[str]]]]:
         """The atoms of documents with token vectors, and the tokens of each piece as words."""
-        kept = [one.kept(of) for one, of in zip(group, stored, strict=True)]
+        reusable = [one.reusable(of) for one, of in zip(group, stored, strict=True)]
         texts = tuple(
             text
-            for one, pieces in zip(group, kept, strict=True)
+            for one, pieces in zip(group, reusable, strict=True)
             for text, piece in zip(one.piece_texts, pieces, strict=True)
             if piece is None
         )
         answer = yield from ask(EmbedTokens(texts, encoder))
-        self.reused += sum(map(len, kept)) - len(texts)
+        self.reused += sum(map(len, reusable)) - len(texts)
         words = [
             is_word(text, of.spans) for text, of in zip(texts, answer, strict=True)
         ]
         quantiser = self._fitted(answer)
         by_document, token_texts = [], []
         new = zip(answer, words, strict=True)
-        for one, pieces in zip(group, kept, strict=True):
+        for one, pieces in zip(group, reusable, strict=True):
             read: list[TokenVectors | AtomArrays] = []
             counted, names = [], []
             for piece in pieces:
