@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -287,3 +288,11 @@ class Hit:
         """
         chunk = self.chunk
         return citation_of(chunk.doc_id, chunk.cited) if chunk.cited else ""
+
+    @property
+    def boxes(self) -> Sequence[Any]:
+        """Where the passage stands on the pages of its PDF, if the document's id is its path.
+
+        `structrag.show.boxes` finds them, also for other ids, and has the units and the errors.
+        """
+        return import_module("structrag.show").boxes(self.chunk.doc_id, self)  # type: ignore[no-any-return]

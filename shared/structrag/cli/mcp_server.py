@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Annotated, Any, TypeVar
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Image
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AliasChoices, Field
 from typing_extensions import TypedDict
@@ -28,6 +29,7 @@ from structrag.errors import (
 )
 from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, place_notes
 from structrag.reading.outline import Outline
+from structrag.reading.pdf.boxes import boxes, page_image
 from structrag.records import Hit, citation_of
 from structrag.text.tokens import count_tokens
 
@@ -241,6 +243,18 @@ class Library:
 
         return self._now(resolution)
 
+    def page(self, citation: str) -> tuple[list[dict[str, Any]], bytes]:
+        """The boxes of a cited passage, and the page."""
+        cited = cited_document(citation)
+
+        def picture() -> tuple[list[dict[str, Any]], bytes]:
+            document = self._outline(self._name(cited)).document
+            now = resolve(citation, replace(document, id=cited))
+            placed = [box._asdict() for box in boxes(document, now)]
+            return placed, page_image(document, now)
+
+        return self._now(picture)
+
     def _passage(self, hit: Hit) -> FoundPassage:
         chunk = hit.chunk
         if not self.kept.is_there(chunk.doc_id):
@@ -302,7 +316,7 @@ def _not_served(document: str) -> InvalidParameter:
 
 
 def server_of(library: Library) -> MCPServer[Any]:
-    """The server with its five tools."""
+    """The server with its six tools."""
     server: MCPServer[Any] = MCPServer(
         "structrag", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -347,6 +361,14 @@ def server_of(library: Library) -> MCPServer[Any]:
         "gone", and `text` is what stands from `start` to `end` now."""
         with _mistakes_said():
             return library.resolve(citation)
+
+    @server.tool()
+    def show_page(citation: str) -> tuple[list[dict[str, Any]], Image]:
+        """Return where a cited passage of a PDF stands, in points from the upper left corner of its
+        pages, and a picture of its first page with the passage marked."""
+        with _mistakes_said():
+            placed, picture = library.page(citation)
+            return placed, Image(data=picture, format="png")
 
     return server
 

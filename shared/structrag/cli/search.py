@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache as kept_in_memory
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,10 @@ from structrag.cli.printing import chunk_record, path_of, print_items, show_prog
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.opening import engine_of
 from structrag.integrations.metadata import PAGE_LABEL_KEY, place_notes
+from structrag.reading.paging import PAGE_STARTS
+from structrag.reading.pdf.boxes import boxes, page_image
+from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.pictures import folder_for_images
 from structrag.records import Document, Hit
 
 
@@ -63,6 +68,12 @@ def search(
     reader: Reader = "layout",
     isolated: Isolated = True,
     as_json: AsJson = False,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for pictures of the pages of PDF files, with the passages marked."
+        ),
+    ] = None,
 ) -> None:
     """Search files for passages of evidence, or for chunks by several views and routes. For each
     hit it prints the heading path, the score, what matched and the character range. `--max-tokens`
@@ -98,7 +109,17 @@ def search(
     if not hits:
         show_progress.say("Nothing was found.")
     found_in = [store.document(hit.chunk.doc_id) for hit in hits]
-    print_items(map(_record if as_json else _shown_hit, hits, found_in), as_json)
+    records = list(map(_record if as_json else _shown_hit, hits, found_in))
+    if folder := folder_for_images(images, "--images"):
+        read = kept_in_memory(pdf_document)
+        for hit, facts, record in zip(hits, found_in, records, strict=True):
+            if PAGE_STARTS in facts.meta:
+                document = read(facts.meta["source"])
+                drawn = page_image(document, hit)
+                (folder / f"{hit.rank}.png").write_bytes(drawn)
+                if isinstance(record, dict):
+                    record["boxes"] = [box._asdict() for box in boxes(document, hit)]
+    print_items(records, as_json)
 
 
 def _check_places(files: Sequence[Path], index: str, in_engine: bool) -> None:

@@ -53,7 +53,7 @@ def pages_between(
     Pages are counted from 1. None where the metadata does not say: only files with pages have some.
     """
     written = meta.get(PAGE_STARTS)
-    starts, pages = _read(written) if isinstance(written, str) else ((), ())
+    starts, pages = read_starts(written) if isinstance(written, str) else ((), ())
     if not starts:
         return None
     first = max(0, bisect_right(starts, start) - 1)
@@ -112,7 +112,7 @@ def _read_places(written: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
 
 
 @lru_cache(maxsize=32)
-def _read(written: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def read_starts(written: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if not _WRITTEN.fullmatch(written):  # a key of the caller's own
         return (), ()
     pairs = [tuple(map(int, pair.split(":"))) for pair in written.split(" ")]

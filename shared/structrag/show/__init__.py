@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from structrag.reading.pdf.boxes import boxes, page_image
     from structrag.show.explanation import plot_explanation
 
 _HOMES = {
+    "boxes": "structrag.reading.pdf.boxes",
+    "page_image": "structrag.reading.pdf.boxes",
     "plot_explanation": "structrag.show.explanation",
 }
 __all__ = [
+    "boxes",
+    "page_image",
     "plot_explanation",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name

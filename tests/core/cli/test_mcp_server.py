@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
+from pdf_making import made, write
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 from mcp import Client, StdioServerParameters
@@ -61,6 +62,7 @@ async def test_an_agent_is_told_the_tools(folder: Path) -> None:
             "outline",
             "read_section",
             "resolve",
+            "show_page",
         }
         assert tools["evidence"].input_schema["required"] == ["query"]
         assert tools["search"].input_schema["required"] == ["query"]
@@ -110,6 +112,22 @@ async def test_a_citation_is_resolved_in_the_file_as_it_is_now(
         assert "must be the name of a document served here" in await refused(
             client, "resolve", citation=citation
         )
+
+
+async def test_the_page_of_a_citation_is_shown(folder: Path) -> None:
+    lines = ["The valve opens at 30 bar.", "It closes at 20 bar."]
+    (folder / "valve.pdf").write_bytes(
+        made(lambda canvas: write(canvas, lines, 60, 700))
+    )
+    async with connected(folder) as client:
+        (found,) = await called(client, "search", query="valve opens at", k=1)
+        shown = await client.call_tool("show_page", {"citation": found["citation"]})
+        *where, picture = shown.content
+        assert {json.loads(box.text)["page"] for box in where} == {1}
+        assert picture.type == "image" and picture.mime_type == "image/png"
+        (other,) = await called(client, "search", query="filter", k=1)
+        message = await refused(client, "show_page", citation=other["citation"])
+        assert "pump.md" in message and "is no PDF" in message
 
 
 async def test_numbers_limit_what_comes(folder: Path) -> None:

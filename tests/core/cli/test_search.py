@@ -9,6 +9,7 @@ import format_making
 import pytest
 from cli_running import MANUAL, run
 from fixture_cases import examples
+from pdf_making import made, write
 
 
 def test_search_finds_the_section_and_shows_how(
@@ -45,6 +46,28 @@ def test_search_hands_over_evidence(
     assert "by nothing: no word of the question was found" in out
     code, _, err = run(capsys, *arguments, "--method", "best")
     assert code and "method must be one of 'evidence', 'multiview'; got 'best'" in err
+
+
+def test_pages_are_drawn_with_their_passages(
+    capsys: pytest.CaptureFixture[str], manual: Path, tmp_path: Path
+) -> None:
+    lines = ["The valve opens at 30 bar.", "It closes at 20 bar."]
+    (tmp_path / "valve.pdf").write_bytes(
+        made(lambda canvas: write(canvas, lines, 60, 700))
+    )
+    pictures = tmp_path / "pictures"
+    arguments = ("search", tmp_path, "-q", "valve opens; rinse the filter", "--json")
+    _, out, _ = run(capsys, *arguments, "--images", pictures)
+    hits = {
+        Path(hit["document"]).name: hit for hit in map(json.loads, out.splitlines())
+    }
+    assert {box["page"] for box in hits["valve.pdf"]["boxes"]} == {1}
+    assert "boxes" not in hits["pump.md"]
+    (picture,) = pictures.iterdir()
+    assert picture.name == f"{hits['valve.pdf']['rank']}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, _, err = run(capsys, *arguments, "--images", manual)
+    assert code and "--images must be a folder that can be written to" in err
 
 
 def test_a_title_that_is_no_heading_leads_the_path(

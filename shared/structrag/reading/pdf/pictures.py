@@ -115,20 +115,20 @@ def _key(picture: Found) -> tuple[int, ...]:
     return (*map(round, picture.box), picture.weight)
 
 
-def folder_for_images(images_to: object) -> Path | None:
+def folder_for_images(images_to: object, name: str = "images_to") -> Path | None:
     """The folder, made if need be. Raises InvalidParameter where there can be none."""
     if images_to is None:
         return None
     if not isinstance(images_to, str | os.PathLike):
         raise InvalidParameter(
-            f"images_to must be the path of a folder or None; got {type(images_to).__name__}."
+            f"{name} must be the path of a folder or None; got {type(images_to).__name__}."
         )
     folder = Path(images_to)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidParameter(
-            f"images_to must be a folder that can be written to; got {str(folder)!r} "
+            f"{name} must be a folder that can be written to; got {str(folder)!r} "
             f"({error.strerror}). Name another one."
         ) from error
     return folder
@@ -179,12 +179,12 @@ def _drawn(page: Any, picture: Found) -> bytes:
     crop = (left, max(height - bottom, 0.0), max(width - right, 0.0), top)
     bitmap = page.render(scale=scale, rotation=rotation, crop=crop, rev_byteorder=True)
     try:
-        return _png(bitmap)
+        return png_of(bitmap)
     finally:
         bitmap.close()
 
 
-def _png(bitmap: Any) -> bytes:
+def png_of(bitmap: Any) -> bytes:
     """Rows of red, green and blue as a PNG file."""
     data = bytes(ctypes.string_at(bitmap.buffer, bitmap.stride * bitmap.height))
     length, step = bitmap.width * bitmap.n_channels, bitmap.stride

@@ -84,7 +84,7 @@ class TextPiece(NamedTuple):
 def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     """The text of a page in its file's order, and its turn. The second is the quarters most of the
     text is turned anticlockwise; -1 without text."""
-    text = _text_of(raw, textpage)
+    text = text_of(raw, textpage)
     pieces: list[TextPiece] = []
     styles: dict[int | None, _Style] = {}
     turned = [0, 0, 0, 0]  # characters by quarter
@@ -108,7 +108,7 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     return pieces, turned.index(max(turned)) if any(turned) else -1
 
 
-def _text_of(raw: Any, textpage: Any) -> str:
+def text_of(raw: Any, textpage: Any) -> str:
     """The page's text, a character for each of PDFium's. U+FFFD is one without Unicode."""
     count = raw.FPDFText_CountChars(textpage)
     buffer = (ctypes.c_ushort * (count + 1))()

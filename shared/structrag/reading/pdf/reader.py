@@ -63,7 +63,7 @@ def read_pdf(
     folder = folder_for_images(images_to)
     with (
         reading_within(name=source_name(source)),
-        _opened(source, password) as (pdfium, pdf, name, size),
+        opened(source, password) as (pdfium, pdf, name, size),
     ):
         count_bytes(size)
         pages, found = _pages(pdfium, pdf, name)
@@ -77,7 +77,7 @@ def read_pdf(
 
 def title_of_pdf(source: Source, *, password: str | None = None) -> str:
     """The title in the file's metadata. One that a program made up is ""."""
-    with _opened(source, password) as (_, pdf, _, _):
+    with opened(source, password) as (_, pdf, _, _):
         try:
             title = str(pdf.get_metadata_value("Title") or "").replace("\0", "")
         except UnicodeDecodeError:  # UTF-16 that is cut off or wrong
@@ -86,9 +86,7 @@ def title_of_pdf(source: Source, *, password: str | None = None) -> str:
 
 
 @contextmanager
-def _opened(
-    source: Source, password: str | None
-) -> Iterator[tuple[Any, Any, str, int]]:
+def opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, str, int]]:
     """PDFium, the open file, how errors name it, and its bytes. Afterwards the file is closed, and
     PDFium free for other threads."""
     check_password(password)
