@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Literal, TypedDict
 
@@ -64,16 +63,6 @@ def further_settings(
         owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS
     )
     return dict(settings)
-
-
-@dataclass(frozen=True, slots=True)
-class EncodingLength:
-    """Counts the tokens of an encoding that tiktoken has loaded."""
-
-    encoding: Any
-
-    def __call__(self, text: str) -> int:
-        return len(self.encoding.encode_ordinary(text))
 
 
 class StructureSplitter(TextSplitter):
@@ -283,11 +272,7 @@ class StructureSplitter(TextSplitter):
             encoding_name = tiktoken.encoding_name_for_model(model_name)
         if encoding_name == "gpt2":
             encoding_name = "r50k_base"  # another name of the same encoding
-        try:
-            counter = tiktoken_counter(encoding_name)
-        except InvalidParameter:
-            counter = EncodingLength(tiktoken.get_encoding(encoding_name))
-        return cls(length_function=counter, **kwargs)
+        return cls(length_function=tiktoken_counter(encoding_name), **kwargs)
 
     @classmethod
     def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:

@@ -7,7 +7,7 @@ benchmarks/token_estimate.py --pieces` writes the file.
 
 The counters are for tiktoken and Hugging Face. A token counter is any callable `str -> int`. The
 counters made here are small picklable objects: they hold names, and each process loads the
-tokenizer itself. None of them ever downloads anything.
+tokenizer itself.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import hashlib
 import math
 import os
 import re
-import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -29,7 +28,6 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from structrag._locks import Lock
 from structrag.errors import InvalidParameter, check_choice, require
 
 LONGEST_PIECE = 20  # bytes
@@ -117,14 +115,6 @@ _LINE_ENDS = (".\n", ",\n", ";\n", ":\n", ")\n", "{\n", "}\n", "]\n")
 _SPACES = re.compile(r"\s\s+")
 
 _FOLDER_VARIABLE = "TIKTOKEN_CACHE_DIR"  # where tiktoken looks for an encoding's file
-# Encodings and the checksum (sha256) of the file of each: tiktoken would fetch one that is missing.
-_ENCODINGS = {
-    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-}
-_TIKTOKEN_LOCK = Lock(awaited=True)  # the environment is changed for a moment
 
 
 def count_tokens(text: str) -> int:
@@ -226,16 +216,15 @@ def check_counter(counter: TokenCounter) -> TokenCounter:
 
 
 def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:
-    """A counter for a tiktoken encoding whose file is on this machine.
+    """A counter for a tiktoken encoding.
 
-    It looks for the file in `TIKTOKEN_CACHE_DIR`, else `DATA_GYM_CACHE_DIR`, else tiktoken's folder
-    for temporary files (as tiktoken does), then in an installed llama-index-core, which carries
-    cl100k_base and o200k_base.
+    tiktoken itself finds the file of the encoding in `TIKTOKEN_CACHE_DIR`, or downloads it once.
+    An installed llama-index-core carries cl100k_base and o200k_base, and its folder is used where
+    that variable is not set.
 
-    Raises InvalidParameter for an unknown encoding and for one that is not on disk (it is never
-    downloaded); MissingExtra when tiktoken is not installed.
+    Raises InvalidParameter for an unknown encoding, and for one that is neither on disk nor can be
+    downloaded; MissingExtra when tiktoken is not installed.
     """
-    check_choice("encoding", encoding, _ENCODINGS)
     _tiktoken_encoding(encoding)
     return TiktokenCounter(encoding)
 
@@ -279,41 +268,17 @@ def without_lone_surrogates(text: str) -> str:
 @functools.lru_cache(maxsize=8)
 def _tiktoken_encoding(name: str) -> Any:
     tiktoken = require("tiktoken", extra="models")
-    with _TIKTOKEN_LOCK:
-        folder, chosen = _folder_of(name), os.environ.get(_FOLDER_VARIABLE)
-        os.environ[_FOLDER_VARIABLE] = str(folder)
-        try:
-            return tiktoken.get_encoding(name)
-        finally:
-            if chosen is None:
-                del os.environ[_FOLDER_VARIABLE]
-            else:
-                os.environ[_FOLDER_VARIABLE] = chosen
-
-
-def _folder_of(name: str) -> Path:
-    """The first folder that holds the encoding's file with the right checksum."""
-    url = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-    # Tiktoken's own.
-    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
-    for folder in _encoding_folders():
-        try:
-            content = (folder / file_name).read_bytes()
-        except OSError:
-            continue
-        if hashlib.sha256(content).hexdigest() == _ENCODINGS[name]:
-            return folder
-    raise InvalidParameter(
-        f"encoding {name!r} is not on this machine, and nothing is downloaded here. Install "
-        "llama-index-core, which brings cl100k_base and o200k_base, or use another counter; or "
-        f"save {url} as {file_name!r} in the folder named by {_FOLDER_VARIABLE}."
-    )
-
-
-def _encoding_folders() -> Iterator[Path]:
-    chosen = os.environ.get(_FOLDER_VARIABLE, os.environ.get("DATA_GYM_CACHE_DIR"))
-    if chosen != "":
-        yield Path(chosen) if chosen else Path(tempfile.gettempdir(), "data-gym-cache")
     spec = find_spec("llama_index")
     for location in (spec.submodule_search_locations or ()) if spec else ():
-        yield Path(location, "core", "_static", "tiktoken_cache")
+        folder = Path(location, "core", "_static", "tiktoken_cache")
+        if folder.is_dir():  # LlamaIndex itself sets it when it is imported
+            os.environ.setdefault(_FOLDER_VARIABLE, str(folder))
+    check_choice("encoding", name, tiktoken.list_encoding_names())
+    try:
+        return tiktoken.get_encoding(name)
+    except OSError as error:
+        raise InvalidParameter(
+            f"encoding {name!r} is not on this machine, and tiktoken could not download it "
+            f"({error}). Try again with a connection, name the folder that has it in "
+            f"{_FOLDER_VARIABLE}, or use another counter."
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_the_passage_before_among_equal_ones_is_not_marked(tmp_path: Path) -> No
         hit = Chunk("", document.id, "", start, start + 15, "Clean the pump.")
         (box,) = boxes(document, hit)
         tops.append(box.top)
-    assert [round(b - a) for a, b in zip(tops, tops[1:])] == [100, 100]
+    assert [round(b - a) for a, b in pairwise(tops)] == [100, 100]
 
 
 def test_columns_cells_and_pages_have_boxes_of_their_own(tmp_path: Path) -> None:
