@@ -42,7 +42,7 @@ def render_page(data: Mapping[str, Any]) -> str:
         + "\n})();\n"
     )
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; "
+        f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; "
         f"script-src '{_hash(script)}'; base-uri 'none'"
     )
     parts = {

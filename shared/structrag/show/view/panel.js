@@ -67,7 +67,7 @@ function drawChunk(method, number) {
     ),
     pathOf(chunk),
     make("dl", { class: "facts-list" }, ...chunkFacts(method, chunk)),
-    ...[hitTable(method, number), wordTable(method, number), elsewhere(method, chunk), instruction(method, chunk), indexed(chunk)].filter(Boolean),
+    ...[hitTable(method, number), pagePicture(method, number), wordTable(method, number), elsewhere(method, chunk), instruction(method, chunk), indexed(chunk)].filter(Boolean),
   );
 }
 
@@ -120,6 +120,12 @@ function hitTable(method, number) {
 }
 
 // The chunks of the other methods at the same place.
+function pagePicture(method, number) {
+  const hit = hitOf(method, number);
+  if (!hit || !hit.picture) return null;
+  return make("img", { class: "page", src: `data:image/png;base64,${hit.picture}`, alt: "The page with the passage marked" });
+}
+
 function elsewhere(method, chunk) {
   const rows = METHODS.map((_, other) => {
     const number = chunkAt(other, pastBlanks(chunk.from, chunk.to));

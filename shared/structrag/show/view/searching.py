@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, StructragError
 from structrag.evaluation.passages import Passages
 from structrag.evaluation.searched import GivenChunks
 from structrag.index.index import Index
 from structrag.model_calls.requests import Progress
+from structrag.reading.paging import PAGE_STARTS
+from structrag.reading.pdf.boxes import page_image
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.matching import SentenceMatch
 from structrag.retrieval.hiqa.retriever import HiQARetriever
@@ -49,7 +53,9 @@ def search_chunks(
     records = []
     for hit in hits:
         ranks = [hit.routes.get(route) for route in routes]
-        records.append({**_hit(hit, places[hit.chunk.id], routes), "ranks": ranks})
+        place = places[hit.chunk.id]
+        shown = _hit(hit, place, routes, documents[place[0]])
+        records.append({**shown, "ranks": ranks})
     return {
         "retriever": type(retriever).__name__,
         "embedder": index.embedder.name,
@@ -58,15 +64,22 @@ def search_chunks(
     }
 
 
-def _hit(hit: Hit, place: tuple[int, int], routes: Sequence[str]) -> dict[str, Any]:
+def _hit(
+    hit: Hit, place: tuple[int, int], routes: Sequence[str], document: Document
+) -> dict[str, Any]:
     """Return the fields that the page shows of every hit. `place` has the numbers of its document
-    and chunk."""
-    document, chunk = place
+    and chunk. One in a PDF has a `picture` of the page, where its file can be read."""
+    number, chunk = place
+    picture = b""
+    if PAGE_STARTS in document.meta:
+        with suppress(StructragError):
+            picture = page_image(document, hit)
     return {
-        "document": document,
+        "document": number,
         "chunk": chunk,
         "score": hit.score,
         "shares": [hit.parts.get(route, 0.0) for route in routes],
+        "picture": b64encode(picture).decode(),
     }
 
 
@@ -111,9 +124,8 @@ def search_passages(
         matches = [
             _sentence(sentence, texts[number], language) for sentence in sentences
         ]
-        records.append(
-            {**_hit(hit, place, routes), "ranks": None, "sentences": matches}
-        )
+        shown = _hit(hit, place, routes, documents[number])
+        records.append({**shown, "ranks": None, "sentences": matches})
     encoder = retriever.token_encoder or retriever.embedder
     search = {
         "retriever": type(retriever).__name__,

@@ -16,9 +16,16 @@ import pytest
 from browser import Page, browser, chromium
 from hypothesis import given
 from hypothesis import strategies as st
+from pdf_making import made, write
 from view_making import HOSTILE, data_of, manual, splitters
 
-from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
+from structrag import (
+    ContentAwareSplitter,
+    IDMSSplitter,
+    PICSplitter,
+    read_file,
+    read_text,
+)
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
@@ -391,6 +398,21 @@ def test_the_words_that_match_are_painted_and_listed(
     assert page.run("[...CSS.highlights.get('peek')].length") == 1
     page.run("document.querySelector('.chip').click()")
     assert page.run(painted) == [] and page.errors() == []
+
+
+def test_the_page_of_a_pdf_stands_beside_the_text(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "pump.pdf"
+    lines = ["The pump is shut down in a frost.", "It is drained by hand."]
+    file.write_bytes(made(lambda canvas: write(canvas, lines, 60, 700)))
+    methods = splitters(evidence=Passages())
+    data = gather([read_file(file), manual()], methods, query="drained", k=2)
+    write_page(data, tmp_path / "page.html")
+    page.open(tmp_path / "page.html")
+    page.until("document.querySelector('.segment')")
+    page.click(".hit-line")
+    page.run("document.getElementById('tab-chunk').click()")
+    page.until("document.querySelector('img.page')?.naturalWidth > 1000")
+    assert page.errors() == []
 
 
 def test_the_page_begins_with_the_file_of_the_best_hit(
