@@ -405,7 +405,7 @@ def test_the_page_of_a_pdf_stands_beside_the_text(page: Page, tmp_path: Path) ->
     lines = ["The pump is shut down in a frost.", "It is drained by hand."]
     file.write_bytes(made(lambda canvas: write(canvas, lines, 60, 700)))
     methods = splitters(evidence=Passages())
-    data = gather([read_file(file), manual()], methods, query="drained", k=2)
+    data = gather([read_file(file)], methods, query="drained", k=2)
     write_page(data, tmp_path / "page.html")
     page.open(tmp_path / "page.html")
     page.until("document.querySelector('.segment')")
