@@ -407,6 +407,7 @@ def test_the_page_of_a_pdf_stands_beside_the_text(page: Page, tmp_path: Path) ->
     methods = splitters(evidence=Passages())
     data = gather([read_file(file)], methods, query="drained", k=2)
     write_page(data, tmp_path / "page.html")
+    page.window(1400, 900)
     page.open(tmp_path / "page.html")
     page.until("document.querySelector('.segment')")
     page.click(".hit-line")
