@@ -21,10 +21,11 @@ from pydantic import BaseModel, Field
 from typing_extensions import Unpack
 
 from langchain_structrag.conversion import digest, document_id, document_with
-from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
+from langchain_structrag.models import answering, as_language_model, inner_config
 from langchain_structrag.options import KnownFields
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.index.selection import narrowed
 from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import ENTITIES_KEY
 from structrag.integrations.retrievers import (
@@ -85,8 +86,9 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
         k: int | None = None,
         where: Any = None,
     ) -> list[Document]:
-        core, document = self._stepped()
-        with inner_callbacks(run_manager.get_child()):
+        core, document, limits = self._stepped()
+        where = narrowed(limits, where)
+        with answering(run_manager):
             return _documents(core.result(query, k, where=where), document)
 
     async def _aget_relevant_documents(
@@ -97,13 +99,14 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
         k: int | None = None,
         where: Any = None,
     ) -> list[Document]:
-        core, document = self._stepped()
-        with inner_callbacks(run_manager.get_child()):
+        core, document, limits = self._stepped()
+        where = narrowed(limits, where)
+        with answering(run_manager):
             return _documents(await core.aresult(query, k, where=where), document)
 
-    def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
-        """The core's two hops, and how hits become documents."""
-        retriever, document = stepped(self.retriever)
+    def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document], Any]:
+        """The core's two hops, how hits become documents, and the condition on documents."""
+        retriever, document, where = stepped(self.retriever)
         core = TwoHop(
             retriever,
             k=self.k,
@@ -111,7 +114,7 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
             entity_hits=self.entity_hits,
             find_entities=self.find_entities or names_by_form,
         )
-        return core, document
+        return core, document, narrowed(self.where, where)
 
 
 def _documents(
@@ -126,9 +129,11 @@ def _documents(
     return list(results_of(result.hits, with_names))
 
 
-def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
-    """A LangChain retriever as the core's, and how its hits become documents. Raises
-    InvalidParameter for anything else."""
+def stepped(
+    retriever: BaseRetriever,
+) -> tuple[Retriever, Callable[[Hit], Document], Any]:
+    """A LangChain retriever as the core's, how its hits become documents, and its condition on
+    them. Raises InvalidParameter for anything else."""
     if not isinstance(retriever, BaseRetriever):
         raise InvalidParameter(
             f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
@@ -143,7 +148,7 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
         lambda question: retriever.ainvoke(question, inner_config()),
         chunk_of,
     )
-    return host, document_of
+    return host, document_of, None
 
 
 def chunk_of(document: Document) -> Chunk:
@@ -286,23 +291,25 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any
     ) -> dict[str, Any]:
         question, where = _read(input, where)
-        core, document = self._agent()
-        with inner_callbacks(run_manager.get_child()):
+        core, document, limits = self._agent()
+        where = narrowed(limits, where)
+        with answering(run_manager):
             return _output(core.answer(question, where=where), document)
 
     async def _aanswer(
         self, input: Any, run_manager: AsyncCallbackManagerForChainRun, *, where: Any
     ) -> dict[str, Any]:
         question, where = _read(input, where)
-        core, document = self._agent()
-        with inner_callbacks(run_manager.get_child()):
+        core, document, limits = self._agent()
+        where = narrowed(limits, where)
+        with answering(run_manager):
             return _output(await core.aanswer(question, where=where), document)
 
-    def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:
-        """The core's self-ask, and how hits become documents. Made anew for each question, over the
-        retriever as it is then."""
-        retriever, document = stepped(self.retriever)
-        return CoreSelfAsk(retriever, self._llm, **self._settings), document
+    def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document], Any]:
+        """The core's self-ask, how hits become documents, and the condition on documents. Made anew
+        for each question, over the retriever as it is then."""
+        retriever, document, where = stepped(self.retriever)
+        return CoreSelfAsk(retriever, self._llm, **self._settings), document, where
 
 
 def _output(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from structrag.errors import (
     BudgetExceeded,
@@ -21,8 +23,16 @@ from structrag.errors import (
 from structrag.integrations.metadata import INDEX_KEY
 from structrag.integrations.places import lead_of
 from structrag.model_calls.calling import cause_of
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Flow, Search, T
+from structrag.model_calls.flow import ask, handle
+from structrag.model_calls.requests import (
+    Embed,
+    EmbedTokens,
+    Flow,
+    Request,
+    Search,
+    T,
+    TokenVectors,
+)
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage, fallbacks_line
 from structrag.records import Chunk, Hit
@@ -130,6 +140,37 @@ def passage(
         path=titles,
         extras=extras,
     )
+
+
+def embedded_as(
+    flow: Flow[T], question: str, texts: Sequence[str], vector: Any = None
+) -> Flow[T]:
+    """Run `flow` with the mean vector of `texts`, or with a `vector`, as that of its question. A
+    token encoder reads the texts in place of the question."""
+
+    def answer(request: Request) -> Flow[Any]:
+        is_question = isinstance(request, Embed | EmbedTokens) and request.query
+        if not is_question or question not in request.texts:
+            return (yield from ask(request))
+        if isinstance(request, Embed) and vector is not None:
+            rows = [vector]
+        else:
+            rows = yield from ask(replace(request, texts=tuple(texts)))
+        if isinstance(request, EmbedTokens):
+            return [_one_text(rows, vector)]
+        mean = np.mean(rows, axis=0, dtype=np.float32)
+        return np.tile(mean, (len(request.texts), 1))
+
+    return handle(flow, answer)
+
+
+def _one_text(rows: Sequence[TokenVectors], vector: Any) -> TokenVectors:
+    """The tokens of several texts as those of one, without their places."""
+    ids = np.concatenate([row.ids for row in rows])
+    vectors = np.concatenate([row.vectors for row in rows])
+    means = [row.vector for row in rows] if vector is None else [vector]
+    mean = np.mean(means, axis=0, dtype=np.float32)
+    return TokenVectors(ids, np.zeros((len(ids), 2), np.int32), vectors, mean)
 
 
 @contextmanager
