@@ -86,8 +86,8 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
         k: int | None = None,
         where: Any = None,
     ) -> list[Document]:
-        core, document, limits = self._stepped()
-        where = narrowed(limits, where)
+        core, document = self._stepped()
+        where = limits_of(self, where)
         with answering(run_manager):
             return _documents(core.result(query, k, where=where), document)
 
@@ -99,14 +99,14 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
         k: int | None = None,
         where: Any = None,
     ) -> list[Document]:
-        core, document, limits = self._stepped()
-        where = narrowed(limits, where)
+        core, document = self._stepped()
+        where = limits_of(self, where)
         with answering(run_manager):
             return _documents(await core.aresult(query, k, where=where), document)
 
-    def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document], Any]:
-        """The core's two hops, how hits become documents, and the condition on documents."""
-        retriever, document, where = stepped(self.retriever)
+    def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
+        """The core's two hops, and how hits become documents."""
+        retriever, document = stepped(self.retriever)
         core = TwoHop(
             retriever,
             k=self.k,
@@ -114,7 +114,7 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
             entity_hits=self.entity_hits,
             find_entities=self.find_entities or names_by_form,
         )
-        return core, document, narrowed(self.where, where)
+        return core, document
 
 
 def _documents(
@@ -129,11 +129,17 @@ def _documents(
     return list(results_of(result.hits, with_names))
 
 
-def stepped(
-    retriever: BaseRetriever,
-) -> tuple[Retriever, Callable[[Hit], Document], Any]:
-    """A LangChain retriever as the core's, how its hits become documents, and its condition on
-    them. Raises InvalidParameter for anything else."""
+def limits_of(retriever: Any, where: Any) -> Any:
+    """A condition on documents with those of a retriever and of the one inside it."""
+    while isinstance(retriever, ToolRetriever):
+        where = narrowed(retriever.where, where)
+        retriever = getattr(retriever, "retriever", None)
+    return where
+
+
+def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
+    """A LangChain retriever as the core's, and how its hits become documents. Raises
+    InvalidParameter for anything else."""
     if not isinstance(retriever, BaseRetriever):
         raise InvalidParameter(
             f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
@@ -148,7 +154,7 @@ def stepped(
         lambda question: retriever.ainvoke(question, inner_config()),
         chunk_of,
     )
-    return host, document_of, None
+    return host, document_of
 
 
 def chunk_of(document: Document) -> Chunk:
@@ -291,8 +297,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any
     ) -> dict[str, Any]:
         question, where = _read(input, where)
-        core, document, limits = self._agent()
-        where = narrowed(limits, where)
+        core, document = self._agent()
+        where = limits_of(self.retriever, where)
         with answering(run_manager):
             return _output(core.answer(question, where=where), document)
 
@@ -300,16 +306,16 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self, input: Any, run_manager: AsyncCallbackManagerForChainRun, *, where: Any
     ) -> dict[str, Any]:
         question, where = _read(input, where)
-        core, document, limits = self._agent()
-        where = narrowed(limits, where)
+        core, document = self._agent()
+        where = limits_of(self.retriever, where)
         with answering(run_manager):
             return _output(await core.aanswer(question, where=where), document)
 
-    def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document], Any]:
-        """The core's self-ask, how hits become documents, and the condition on documents. Made anew
-        for each question, over the retriever as it is then."""
-        retriever, document, where = stepped(self.retriever)
-        return CoreSelfAsk(retriever, self._llm, **self._settings), document, where
+    def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:
+        """The core's self-ask, and how hits become documents. Made anew for each question, over the
+        retriever as it is then."""
+        retriever, document = stepped(self.retriever)
+        return CoreSelfAsk(retriever, self._llm, **self._settings), document
 
 
 def _output(

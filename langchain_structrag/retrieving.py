@@ -329,9 +329,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
                 limits[name] = getattr(self, name)
         return {**limits, "where": narrowed(self.where, options.get("where"))}
 
-    def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document], Any]:
-        """The retriever of the core, how its hits become documents, and its `where`."""
-        return self._core(), self._document, self.where
+    def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
+        """The retriever of the core, and how its hits become documents."""
+        return self._core(), self._document
 
     def _get_relevant_documents(
         self,

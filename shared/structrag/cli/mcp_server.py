@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
 from time import monotonic
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
@@ -161,11 +161,12 @@ class Library:
         with self._lock:
             self.refresh()
             try:
-                return _plain(answer())
+                answered = answer()
             except InvalidParameter:
                 self._looked -= 2 * FRESH
                 self.refresh()
-                return _plain(answer())
+                answered = answer()
+            return cast("T", _plain(answered))
 
     def contents(self, document: str = "", first: int = 0, most: int = 100) -> Contents:
         """The documents, those in a folder, or the sections of one. `most` of them at once, from

@@ -31,7 +31,6 @@ from structrag.model_calls.requests import (
     Request,
     Search,
     T,
-    TokenVectors,
 )
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage, fallbacks_line
@@ -149,28 +148,23 @@ def embedded_as(
     token encoder reads the texts in place of the question."""
 
     def answer(request: Request) -> Flow[Any]:
-        is_question = isinstance(request, Embed | EmbedTokens) and request.query
-        if not is_question or question not in request.texts:
+        if (
+            not isinstance(request, Embed | EmbedTokens)
+            or not request.query
+            or question not in request.texts
+        ):
             return (yield from ask(request))
-        if isinstance(request, Embed) and vector is not None:
-            rows = [vector]
-        else:
-            rows = yield from ask(replace(request, texts=tuple(texts)))
         if isinstance(request, EmbedTokens):
-            return [_one_text(rows, vector)]
+            (read,) = yield from ask(replace(request, texts=(" ".join(texts),)))
+            mean = read.vector if vector is None else np.array(vector, np.float32)
+            return [replace(read, spans=0 * read.spans, vector=mean)]  # of no place
+        rows = [vector]
+        if vector is None:
+            rows = yield from ask(replace(request, texts=tuple(texts)))
         mean = np.mean(rows, axis=0, dtype=np.float32)
         return np.tile(mean, (len(request.texts), 1))
 
     return handle(flow, answer)
-
-
-def _one_text(rows: Sequence[TokenVectors], vector: Any) -> TokenVectors:
-    """The tokens of several texts as those of one, without their places."""
-    ids = np.concatenate([row.ids for row in rows])
-    vectors = np.concatenate([row.vectors for row in rows])
-    means = [row.vector for row in rows] if vector is None else [vector]
-    mean = np.mean(means, axis=0, dtype=np.float32)
-    return TokenVectors(ids, np.zeros((len(ids), 2), np.int32), vectors, mean)
 
 
 @contextmanager
