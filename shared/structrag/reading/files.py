@@ -62,14 +62,13 @@ if TYPE_CHECKING:
 
 PDF_SUFFIX = ".pdf"
 SUFFIXES = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdx": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".txt": "text",
-    ".text": "text",
+    suffix: format
+    for format, suffixes in (
+        ("markdown", ".md .markdown .mdx .mkd .mkdn .mdown .qmd .rmd"),
+        ("html", ".html .htm .xhtml"),
+        ("text", ".txt .text .asc .ad"),
+    )
+    for suffix in suffixes.split()
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset([".doc", ".odp", ".ppt"])
@@ -441,7 +440,9 @@ def registered_format(name: str, data: bytes, format: str = "auto") -> Format | 
         found = format_named(format)
     else:
         suffix = Path(name).suffix.lower()
-        found = by_suffix(suffix) or (None if suffix in SUFFIXES else by_look(data))
+        found = by_suffix(suffix) or (
+            None if suffix in SUFFIXES else by_look(data[:4096])
+        )
     return None if found is None or found.is_markup else found
 
 
@@ -458,8 +459,8 @@ def format_of_file(name: str, text: str) -> str:
 
     Markdown and HTML are believed by their suffixes. A text file that begins like a page is HTML,
     and it is Markdown where it has headings as Markdown has them: two or more, each between blank
-    lines; so is one of reStructuredText without its own. Settings are text. A file of another
-    suffix may be code, whose comments look like headings: it is text unless it is a page or such
+    lines; so is one of reStructuredText without its own. Settings are text. Two headings as
+    AsciiDoc, Textile or a manual page has them make a file one of these. A file of another suffix may be code, whose comments look like headings: it is text unless it is a page or such
     Markdown with headings of two levels. What comes from a PDF, an Office file or an address, and
     what has no suffix, is detected from the text alone.
     """
@@ -486,6 +487,9 @@ def format_of_file(name: str, text: str) -> str:
         return "html"
     if suffix in _SETTINGS:
         return "text"
+    markup = by_look(text[:10_000].encode("utf-8", "replace"))
+    if markup and markup.is_markup:
+        return markup.name
     is_markdown = _has_free_headings(sample, bool(format_of_suffix)) or (
         bool(format_of_suffix) and _has_other_signs(sample)
     )

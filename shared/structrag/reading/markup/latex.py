@@ -40,6 +40,8 @@ _LEVELS = {
     "addsec": 2,
     "subsection": 3,
     "subsubsection": 4,
+    "frametitle": 4,
+    "begin{frame}": 4,
     "paragraph": 5,
     "subparagraph": 6,
 }
@@ -56,8 +58,8 @@ _TOKEN = re.compile(
     _HIDDEN + r"|(?P<never>\\iffalse\b)|(?P<end>\\end\{document\})"
     r"|\\(?P<define>(?:re|provide)?(?:newc|c)ommand\*?|[gex]?def(?=\\)|newenvironment\*?"
     r"|titleformat\*?|DeclareRobustCommand\*?)(?![A-Za-z])"
-    r"|\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|add(?:part|chap|sec))"
-    r"\*?(?=[\s\[{%])"
+    r"|\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|add(?:part|chap|sec)"
+    r"|frametitle|begin\{frame\})\*?(?:<[^<>\n]{0,40}>)?(?=[\s\[{%])"
 )
 _INPUT = re.compile(
     _HIDDEN
@@ -166,8 +168,8 @@ def headings(text: str) -> list[Heading]:
             if group:
                 at = group[1]
                 span = _whole_lines(text, match.start(), at)
-                title = _clean(text[group[0] : at - 1], macros)
-                found.append(Heading(_LEVELS[match["name"]], title, *span))
+                if title := _clean(text[group[0] : at - 1], macros):
+                    found.append(Heading(_LEVELS[match["name"]], title, *span))
     highest = min((heading.level for heading in found), default=0) - 1
     return [Heading(h.level - highest, h.title, h.start, h.end) for h in found]
 
