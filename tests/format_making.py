@@ -105,7 +105,8 @@ def relations(kinds: dict[str, str]) -> str:
 
 
 def docx(source: str) -> bytes:
-    """Word: `p Text`, `p:Style Text`, `li:NUMBER:LEVEL Text` (1 bullets, 2 decimal)."""
+    """Word: `p Text`, `p:Style Text`, `li:NUMBER:LEVEL Text` (1 bullets, 2 decimal). The parts
+    `aFChunk1/NAME` and so on are inserted files, with the relations r1 and so on."""
     lines, parts = parts_of(source)
     body = []
     for line in lines:
@@ -128,7 +129,13 @@ def docx(source: str) -> bytes:
         for name, text in parts.items()
         if "/" not in name
     }
-    kinds = {name: f"{name}.xml" for name in parts if "/" not in name}
+    inserted = [name.split("/") for name in parts if "/" in name]
+    kinds = dict(inserted) | {name: f"{name}.xml" for name in parts if "/" not in name}
+    notes |= {
+        f"word/{file}": parts[f"{kind}/{file}"]
+        for kind, file in inserted
+        if parts[f"{kind}/{file}"]
+    }
     document = f"<w:document {_WORD}><w:body>{''.join(body)}</w:body></w:document>"
     kinds |= {"styles": "styles.xml", "numbering": "numbering.xml"}
     return packed(

@@ -460,9 +460,10 @@ def format_of_file(name: str, text: str) -> str:
     Markdown and HTML are believed by their suffixes. A text file that begins like a page is HTML,
     and it is Markdown where it has headings as Markdown has them: two or more, each between blank
     lines; so is one of reStructuredText without its own. Settings are text. Two headings as
-    AsciiDoc, Textile or a manual page has them make a file one of these. A file of another suffix may be code, whose comments look like headings: it is text unless it is a page or such
-    Markdown with headings of two levels. What comes from a PDF, an Office file or an address, and
-    what has no suffix, is detected from the text alone.
+    AsciiDoc, Textile or a manual page has them make a file one of these. A file of another suffix
+    may be code, whose comments look like headings: it is text unless it is a page or such Markdown
+    with headings of two levels. What comes from a PDF, an Office file or an address, and what has
+    no suffix, is detected from the text alone.
     """
     suffix = Path(name).suffix.lower()
     format_of_suffix = SUFFIXES.get(suffix, "")

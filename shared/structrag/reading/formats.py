@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice
+from structrag.reading.decoding import decoded
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import check_characters, count_bytes, reading_within
 from structrag.reading.markdown import markdown_headings
@@ -142,6 +143,17 @@ def converted_document(
 def draft_facts(draft: Draft) -> dict[str, Any]:
     """What metadata says of a file that became Markdown: where its pages and places begin."""
     return {**written_starts(draft.page_starts), **written_places(draft.places)}
+
+
+def draft_of(data: bytes, name: str) -> Draft:
+    """The Markdown of a file inside another one; what no format is known for is read as a page."""
+    from structrag.reading.html.markdown import page_draft
+
+    format = by_suffix(Path(name).suffix) or by_look(data[:4096])
+    if format is None or format.is_markup:
+        return page_draft(decoded(data, name).text)
+    draft: Draft = format.reader().to_markdown(data, name)
+    return draft
 
 
 def known_suffixes() -> set[str]:

@@ -15,7 +15,7 @@ from structrag.errors import InvalidDocument
 from structrag.reading.decoding import decoded, encoding_named
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
-from structrag.reading.html.markdown import markdown_parts
+from structrag.reading.html.markdown import markdown_parts, page_draft
 from structrag.reading.html.reader import read_html
 from structrag.reading.office.package import refuse
 from structrag.records import Layout
@@ -57,9 +57,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         page = _first_page(message)
         if page is None:
             refuse(name, "it holds no page. Save the page again.")
-        text, title, layout = read_html(_content(page))
-        parts = markdown_parts(text, layout, unsure)
-        return Draft(assembled(parts), tuple(unsure), title=title or subject)
+        draft = page_draft(_content(page))
+        return replace(draft, title=draft.title or subject)
     facts = [f"- {key}: {text}" for key in _SHOWN if (text := _header(message, key))]
     parts = [heading_line(1, subject)] if subject else []
     parts.append("\n".join(facts))

@@ -1,4 +1,4 @@
-"""Markups that one pattern describes: Typst, Textile (with the wiki text of Jira and Confluence) and
+"""Markups that one pattern describes: Typst, Textile (with the wiki text of Jira and Confluence),
 roff. Their blocks are those of plain text."""
 
 from __future__ import annotations
