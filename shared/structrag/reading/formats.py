@@ -252,7 +252,7 @@ for _name, _module, _suffixes, _media_types, _look in (
     (
         "xml",
         "xml.articles",
-        ".xml .nxml .jats .dbk .docbook",
+        ".xml .nxml .jats .dbk .docbook .tei .dita .fb2",
         "application/jats+xml application/docbook+xml",
         b"",
     ),
