@@ -289,8 +289,11 @@ def xlsx(source: str) -> bytes:
         "xl/workbook.xml": f"<workbook {main}><sheets>{entries}</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": relations({**kinds, "styles": "styles.xml"}),
         "xl/styles.xml": f"<styleSheet {main}><numFmts><numFmt numFmtId="
-        '"170" formatCode="yyyy-mm-dd hh:mm"/></numFmts><cellXfs><xf numFmtId="0"/>'
+        '"170" formatCode="yyyy-mm-dd hh:mm"/><numFmt numFmtId="171" formatCode="00000"/>'
+        '<numFmt numFmtId="172" formatCode="#,##0.00\\ [$€-407];[Red]-0"/></numFmts><cellXfs>'
+        '<xf numFmtId="0"/>'
         '<xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="46"/><xf numFmtId="10"/>'
+        '<xf numFmtId="171"/><xf numFmtId="172"/>'
         "</cellXfs></styleSheet>",
     }
     for n, (rows, more) in enumerate(sheets, start=1):

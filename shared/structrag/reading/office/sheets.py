@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
+from zipfile import ZipFile
 
 from structrag.errors import InvalidDocument, require
 from structrag.reading.drafts import Draft
@@ -22,13 +23,18 @@ from structrag.reading.limits import (
     reading_within,
     spend_characters,
 )
-from structrag.reading.office.grid import Sheet, clock
+from structrag.reading.office.grid import Sheet, clock, digits
 from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import can_start, is_reader, read_apart
 
 _DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _READ = (".xml", ".bin", ".rels")  # parts that calamine reads
+_ODS = ("mimetype", "META-INF/manifest.xml", "content.xml")
+_AMOUNT = re.compile(
+    rb'(<table:table-cell\b)(?=[^<>]*"(?:percentage|currency)")([^<>]*)'
+)
+_VALUE = re.compile(rb' (?:office|calcext):value[\w-]*="[^"]*"')
 _ADVICE = "Save it again, as .xlsx."
 
 
@@ -42,7 +48,9 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     require("python_calamine", extra="sheets")
     size = len(data)
     if not data.startswith(OLE) or ENCRYPTED in data:
-        size = _checked_size(Package(data, name))
+        package = Package(data, name)
+        size = _checked_size(package)
+        data = _with_shown(package, data)
     reply = _cells(data, name, size)
     placed = PlacedText()
     unsure = []
@@ -66,6 +74,25 @@ def _checked_size(package: Package) -> int:
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
     parts = (part for part in set(package.names) if part.endswith(_READ))
     return sum(len(package.data(part)) for part in parts)
+
+
+def _with_shown(package: Package, data: bytes) -> bytes:
+    """An ODS file whose percentages and amounts of money are the texts that it shows."""
+    parts = {part: package.data(part) for part in _ODS if part in package}
+    content = parts.get("content.xml", b"")
+    parts["content.xml"] = _AMOUNT.sub(
+        lambda cell: (
+            cell[1] + b' office:value-type="string"' + _VALUE.sub(b"", cell[2])
+        ),
+        content,
+    )
+    if len(parts) < len(_ODS) or parts["content.xml"] == content:
+        return data
+    file = io.BytesIO()
+    with ZipFile(file, "w") as archive:
+        for part, text in parts.items():
+            archive.writestr(part, text)
+    return file.getvalue()
 
 
 def _cells(data: bytes, name: str, size: int) -> dict[str, Any]:
@@ -135,7 +162,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float | int):
-        return format(value, ".15g")
+        return digits(value)
     if isinstance(value, datetime.timedelta):
         return clock(round(value.total_seconds()))
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
