@@ -245,9 +245,9 @@ for _name, _module, _suffixes, _media_types, _look in (
     (
         "mail",
         "data.mail",
-        ".eml .mht .mhtml",
-        "message/rfc822 multipart/related",
-        b"",
+        ".eml .mht .mhtml .mbox",
+        "message/rfc822 multipart/related application/mbox",
+        rb"From [^\n]*:\d\d [^\n]*\n[\w-]+:",
     ),
     (
         "xml",
