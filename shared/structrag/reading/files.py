@@ -44,6 +44,7 @@ from structrag.reading.limits import (
     reading_within,
 )
 from structrag.reading.markdown_source import without_payloads
+from structrag.reading.markup.lines import by_word
 from structrag.reading.opening import (
     check_file,
     check_reader,
@@ -61,15 +62,11 @@ if TYPE_CHECKING:
 
 
 PDF_SUFFIX = ".pdf"
-SUFFIXES = {
-    suffix: format
-    for format, suffixes in (
-        ("markdown", ".md .markdown .mdx .mkd .mkdn .mdown .qmd .rmd"),
-        ("html", ".html .htm .xhtml"),
-        ("text", ".txt .text .asc .ad"),
-    )
-    for suffix in suffixes.split()
-}
+SUFFIXES = by_word(
+    markdown=".md .markdown .mdx .mkd .mkdn .mdown .qmd .rmd",
+    html=".html .htm .xhtml",
+    text=".txt .text .asc .ad",
+)
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset([".doc", ".odp", ".ppt"])
 MOST_KINDS = 5  # of files left out that are named; the others are one number

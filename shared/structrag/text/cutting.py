@@ -32,10 +32,8 @@ ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
 _LINE_END = re.compile(r"\r\n?|\n")
 # Extra for a cut between a line that ends with a colon and what it announces.
 LEAD_IN = 0.5
-_DIGIT = re.compile(r"\d")
 _TURN_LINES = 8  # of a chat in which turns are looked for, at most to each
 NESTED, MOST_RANKS = 0.1, 5  # extra for each level of indentation of code
-_PROSE = {"paragraph", "list", "quote", "html", "other"}  # kinds of blocks
 _OPENS = (":", "{", "(", "[", ",", "\\")
 _CLOSES = re.compile(
     r"\s*(?:[)\]}]|$|(?:else|elif|except|finally|catch|end|then|do|fi|done)\b)"
@@ -244,7 +242,7 @@ class Cutter:
             tokens = self.counter(text[start:end])
             if tokens <= room:
                 yield Atom(start, end, tokens, cost, header)
-            elif inner and block.kind in _PROSE:
+            elif inner and block.kind not in ("code", "table"):
                 yield from self._inside_block(
                     text, Block("paragraph", start, end), room, cost
                 )
@@ -370,14 +368,10 @@ def turns_or_lines(text: str, start: int, end: int) -> list[int]:
     if len(turns) * _TURN_LINES > len(lines):
         return [turn for turn in turns if turn > start]
     width = sorted(map(len, lines))[len(lines) * 9 // 10]
-    words = [line.split(None, 1)[0] for line in lines]
-    shapes = Counter(_DIGIT.sub("0", word) for word in words)
-    # Where the next word had much room, nobody wrapped the line.
-    ragged = sum(
-        len(line) + len(word) < 0.8 * width
-        for line, word in zip(lines, words[1:], strict=False)
-    )
-    if 2 * max(ragged, *shapes.values()) < len(lines):
+    short = sum(len(line) < 0.7 * width for line in lines)
+    starts = Counter(re.sub(r"\d", "0", line.lstrip()[:5]) for line in lines)
+    # Wrapped lines are about as long as each other, and begin with any word.
+    if 2 * max(short, *starts.values()) < len(lines):
         return []
     return list(accumulate(map(len, lines[:-1]), initial=start))[1:]
 

@@ -150,8 +150,8 @@ class _WordReader:
             f"{W}t": self._text,
             f"{W}br": self._break,
             f"{W}sym": self._symbol,
-            f"{W}checkBox": self._check_box,
-            f"{W}ddList": self._chosen,
+            f"{W}checkBox": self._field,
+            f"{W}ddList": self._field,
             f"{W}altChunk": self._insert,
             f"{W}tbl": self._open_table,
             f"{W}tr": self._open_row,
@@ -286,31 +286,28 @@ class _WordReader:
         self._add(sign)
         return False
 
-    def _check_box(self, element: Element) -> bool:
-        state = element.find(f"{W}checked")
-        state = element.find(f"{W}default") if state is None else state
-        self._add("☒" if is_on(state) else "☐")
-        return False
-
-    def _chosen(self, element: Element) -> bool:
-        default = number(element.find(f"{W}default"))
-        chosen = number(element.find(f"{W}result"), default)
-        self._add("".join(map(value, element.findall(f"{W}listEntry")[chosen:][:1])))
+    def _field(self, element: Element) -> bool:
+        """A check box or a list of an old form, as it is filled in."""
+        said = (element.find(f"{W}{each}") for each in ("checked", "result", "default"))
+        state = next((each for each in said if each is not None), None)
+        if element.tag == f"{W}checkBox":
+            self._add("☒" if is_on(state) else "☐")
+        for entry in element.findall(f"{W}listEntry")[number(state) :][:1]:
+            self._add(value(entry))
         return False
 
     def _insert(self, element: Element) -> bool:
         """A file of any format, which Word shows in place."""
         relation = element.get(f"{R}id", "")
-        part = self._targets.get(relation, "")
-        if part in ("", self._main) or use_part(f"inserted {part}") > _MOST_INSERTED:
+        part = self._targets.get(relation, self._main)
+        if part == self._main or use_part(f"inserted {part}") > _MOST_INSERTED:
             self.unsure.append(
                 f"The inserted file {relation} is missing or holds itself; it was left out."
             )
-        else:
-            name = f"{self._package.name}/{part}"
-            draft = draft_of(self._package.data(part), name)
-            self.unsure += draft.uncertain
-            self.pieces.append(StoryPiece(draft.text.strip(), is_markdown=True))
+            return False
+        draft = draft_of(self._package.data(part), f"{self._package.name}/{part}")
+        self.unsure += draft.uncertain
+        self.pieces.append(StoryPiece(draft.text.strip(), is_markdown=True))
         return False
 
     def _note(self, element: Element) -> bool:

@@ -30,11 +30,7 @@ from structrag.reading.processes import can_start, is_reader, read_apart
 
 _DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _READ = (".xml", ".bin", ".rels")  # parts that calamine reads
-_ODS = ("mimetype", "META-INF/manifest.xml", "content.xml")
-_AMOUNT = re.compile(
-    rb'(<table:table-cell\b)(?=[^<>]*"(?:percentage|currency)")([^<>]*)'
-)
-_VALUE = re.compile(rb' (?:office|calcext):value[\w-]*="[^"]*"')
+_AMOUNT = re.compile(rb'<table:table-cell (?=[^<>]*"(?:percentage|currency)")([^<>]*)')
 _ADVICE = "Save it again, as .xlsx."
 
 
@@ -78,20 +74,21 @@ def _checked_size(package: Package) -> int:
 
 def _with_shown(package: Package, data: bytes) -> bytes:
     """An ODS file whose percentages and amounts of money are the texts that it shows."""
-    parts = {part: package.data(part) for part in _ODS if part in package}
-    content = parts.get("content.xml", b"")
-    parts["content.xml"] = _AMOUNT.sub(
+    content = package.data("content.xml") if "content.xml" in package else b""
+    shown = _AMOUNT.sub(
         lambda cell: (
-            cell[1] + b' office:value-type="string"' + _VALUE.sub(b"", cell[2])
+            b'<table:table-cell office:value-type="string" '
+            + cell[1].replace(b"office:value", b"value")
         ),
         content,
     )
-    if len(parts) < len(_ODS) or parts["content.xml"] == content:
+    if shown == content:
         return data
     file = io.BytesIO()
     with ZipFile(file, "w") as archive:
-        for part, text in parts.items():
-            archive.writestr(part, text)
+        archive.writestr("content.xml", shown)
+        for part in ("mimetype", "META-INF/manifest.xml"):
+            archive.writestr(part, package.data(part))
     return file.getvalue()
 
 

@@ -12,6 +12,7 @@ from structrag.reading.decoding import xml_text
 from structrag.reading.drafts import Draft
 from structrag.reading.html.markdown import page_draft
 from structrag.reading.limits import check_depth
+from structrag.reading.markup.lines import by_word
 from structrag.reading.office.package import refuse
 from structrag.text.numbers import whole_number
 
@@ -42,31 +43,26 @@ _DROPPED = _names(
     "permissions self-uri counts custom-meta-group related-article elocation-id processing-meta "
     "object-id indexterm contrib-id alt-title revhistory binary"
 )
-_HTML = {
-    name: html
-    for html, names in {
-        "p": "p para simpara t ab l v title subtitle attrib contrib aff author personname address "
-        "kwd-group funding-group subject def-item",
-        "pre": "programlisting preformat screen literallayout synopsis sourcecode artwork "
-        "codeblock",
-        "blockquote": "disp-quote blockquote epigraph cite",
-        "ul": "list itemizedlist simplelist ul",
-        "ol": "orderedlist ol",
-        "li": "list-item listitem li item ref biblioentry bibliomixed",
-        "dl": "dl variablelist def-list",
-        "dt": "dt term",
-        "dd": "dd def",
-        "table": "table informaltable",
-        "tr": "tr row",
-        "td": "td entry cell",
-        "th": "th",
-        "thead": "thead",
-        "sup": "sup superscript",
-        "sub": "sub subscript",
-        "br": "break sbr lb br",
-    }.items()
-    for name in names.split()
-}
+_HTML = by_word(
+    p="p para simpara t ab l v title subtitle attrib contrib aff author personname address "
+    "kwd-group funding-group subject def-item",
+    pre="programlisting preformat screen literallayout synopsis sourcecode artwork codeblock",
+    blockquote="disp-quote blockquote epigraph cite",
+    ul="list itemizedlist simplelist ul",
+    ol="orderedlist ol",
+    li="list-item listitem li item ref biblioentry bibliomixed",
+    dl="dl variablelist def-list",
+    dt="dt term",
+    dd="dd def",
+    table="table informaltable",
+    tr="tr row",
+    td="td entry cell",
+    th="th",
+    thead="thead",
+    sup="sup superscript",
+    sub="sub subscript",
+    br="break sbr lb br",
+)
 _AROUND = _names("ul ol dl table tr thead blockquote")  # hold blocks, no text
 _SPACED = _names(
     "ref element-citation biblioentry bibliomixed name string-name kwd author personname contrib "
