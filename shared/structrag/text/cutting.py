@@ -368,10 +368,14 @@ def turns_or_lines(text: str, start: int, end: int) -> list[int]:
     if len(turns) * _TURN_LINES > len(lines):
         return [turn for turn in turns if turn > start]
     width = sorted(map(len, lines))[len(lines) * 9 // 10]
-    short = sum(len(line) < 0.7 * width for line in lines)
-    starts = Counter(re.sub(r"\d", "0", line.lstrip()[:5]) for line in lines)
+    short = sum(len(line) < 0.6 * width for line in lines)
+    heads = [line.lstrip()[:5] for line in lines]
+    alike = Counter(re.sub(r"\d", "0", head) for head in heads)
+    opening = sum(not head[0].isalpha() or head[:2].istitle() for head in heads)
     # Wrapped lines are about as long as each other, and begin with any word.
-    if 2 * max(short, *starts.values()) < len(lines):
+    if max(2 * short, *(2 * count for count in alike.values()), opening * 1.1) < len(
+        lines
+    ):
         return []
     return list(accumulate(map(len, lines[:-1]), initial=start))[1:]
 

@@ -30,7 +30,7 @@ from structrag.reading.processes import can_start, is_reader, read_apart
 
 _DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _READ = (".xml", ".bin", ".rels")  # parts that calamine reads
-_AMOUNT = re.compile(rb'<table:table-cell (?=[^<>]*"(?:percentage|currency)")([^<>]*)')
+_AMOUNT = re.compile(rb'office:value-type="(?:percentage|currency)"([^<>]*)')
 _ADVICE = "Save it again, as .xlsx."
 
 
