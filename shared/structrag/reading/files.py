@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 PDF_SUFFIX = ".pdf"
-SUFFIXES = by_word(
+SUFFIXES: dict[str, str] = by_word(
     markdown=".md .markdown .mdx .mkd .mkdn .mdown .qmd .rmd",
     html=".html .htm .xhtml",
     text=".txt .text .asc .ad",

@@ -126,7 +126,9 @@ def _shown(data: dict[str, Any]) -> str:
     """What a notebook shows of an object, as Markdown."""
     if markdown := _text(data.get("text/markdown")):
         return _closed(markdown)
-    page = page_draft(_text(data.get("text/html"))).text
+    source = _text(data.get("text/html"))
+    # A script draws a picture, and its page has only buttons.
+    page = "" if "<script" in source else page_draft(source).text
     return page.strip() or _text(data.get("text/latex"))
 
 

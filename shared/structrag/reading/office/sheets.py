@@ -77,8 +77,7 @@ def _with_shown(package: Package, data: bytes) -> bytes:
     content = package.data("content.xml") if "content.xml" in package else b""
     shown = _AMOUNT.sub(
         lambda cell: (
-            b'office:value-type="string"'
-            + cell[1].replace(b"office:value", b"value")
+            b'office:value-type="string"' + cell[1].replace(b"office:value", b"value")
         ),
         content,
     )
