@@ -152,8 +152,7 @@ def draft_of(data: bytes, name: str) -> Draft:
     format = by_suffix(Path(name).suffix) or by_look(data[:4096])
     if format is None or format.is_markup:
         return page_draft(decoded(data, name).text)
-    draft: Draft = format.reader().to_markdown(data, name)
-    return draft
+    return converted(format, data, name)
 
 
 def known_suffixes() -> set[str]:

@@ -128,8 +128,9 @@ def _shown(data: dict[str, Any]) -> str:
         return _closed(markdown)
     source = _text(data.get("text/html"))
     # A script draws a picture, and its page has only buttons.
-    page = "" if "<script" in source else page_draft(source).text
-    return page.strip() or _text(data.get("text/latex"))
+    if source and "<script" not in source:
+        return page_draft(source).text.strip()
+    return _text(data.get("text/latex"))
 
 
 def _has_image(output: dict[str, Any]) -> bool:

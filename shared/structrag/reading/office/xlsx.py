@@ -11,7 +11,7 @@ from structrag.reading.office.drawings import R, add_shape, shapes, targets
 from structrag.reading.office.grid import Place, Sheet, clock, digits
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
-from structrag.text.numbers import pluralise, whole_number
+from structrag.text.numbers import whole_number
 
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
@@ -65,8 +65,9 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             sheet.write()
         _add_related(package, relation.target, placed)
     if values.formulas:
-        count = pluralise(values.formulas, "formula")
-        unsure.append(f"{count} without a stored value: the formula stands in place.")
+        unsure.append(
+            f"Formulas without a stored value, which stand in place: {values.formulas}."
+        )
     return placed.draft(uncertain=unsure)
 
 
