@@ -246,7 +246,7 @@ for _name, _module, _suffixes, _media_types, _look in (
         "data.mail",
         ".eml .mht .mhtml .mbox",
         "message/rfc822 multipart/related application/mbox",
-        rb"From [^\n]*:\d\d [^\n]*\n[\w-]+:",
+        rb"From [^\n]{1,99}:\d\d [^\n]{1,99}\n[\w-]{1,99}:",
     ),
     (
         "xml",

@@ -38,7 +38,9 @@ _WORD = re.compile(_ENCODED)
 _WORDS = re.compile(rf"{_ENCODED}(?:\s*{_ENCODED})*")
 _PLAIN, _MESSAGE = "text/plain", "message/rfc822"
 # What parts the messages of a mailbox: a line with a date, above the headers.
-_POSTMARK = re.compile(rb"^From [^\n]*:\d\d [^\n]*\n(?=[\w-]+:)", re.MULTILINE)
+_POSTMARK = re.compile(
+    rb"^From [^\n]{1,99}:\d\d [^\n]{1,99}\n(?=[\w-]{1,99}:)", re.MULTILINE
+)
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
 

@@ -19,7 +19,9 @@ _DURATION_FORMAT = 46  # [h]:mm:ss
 _LONGEST_FORMAT = 255  # characters that Excel allows
 _NOT_CODES = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h|m|s)[^\]]*\]')
 # What a number format shows beside its digits: the text in quotes, a currency, one character.
-_LITERAL = re.compile(r'\[\$([^-\]]*)[^\]]*\]|"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]')
+_LITERAL = re.compile(
+    r'\[\$([^-\[\]]{0,9})[^\[\]]{0,20}\]|"([^"]{0,99})"|\\(.)|_.|\*.|\[[^\[\]]{0,20}\]'
+)
 _NUMBER_FORMAT = re.compile(
     r"([^0#?.%,]*)([0#?](?:[0#?,]*[0#?])?)(?:\.([0#?]+))?(%?)([^0#?.%,]*)"
 )
@@ -118,7 +120,8 @@ class _Values:
         if kind == "inlineStr":
             return "".join(map(_string, cell.findall(f"{_S}is")))
         value = cell.findtext(f"{_S}v") or ""
-        if not value and (formula := cell.findtext(f"{_S}f")):
+        formula = cell.findtext(f"{_S}f")
+        if kind == "n" and not value and formula is not None:
             self.formulas += 1
             return f"={formula}"
         if kind == "s":
