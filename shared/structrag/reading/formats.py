@@ -261,7 +261,7 @@ for _name, _module, _suffixes, _media_types, _look in (
         "markup.asciidoc",
         ".adoc .asciidoc",
         "",
-        _TWO_LINES % rb"={1,6}[ \t]+[^\s=][^=\n]*(?:\n|\Z)",
+        _TWO_LINES % rb"={1,6}[ \t]+[^\s=][^=\n]*\n\r?\n",
     ),
     ("org", "markup.org", ".org", "text/org", b""),
     ("mediawiki", "markup.mediawiki", ".mediawiki .wiki", "", b""),

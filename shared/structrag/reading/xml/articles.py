@@ -175,7 +175,8 @@ class _PageWriter:
         """The section or metadata that a title belongs to, whatever holds it together with other
         facts; None for other titles."""
         above = self._open[-2]
-        if name == "book-title" or (name == "title" and above.name in _APART):
+        is_known = self._open[1].name in _SECTIONS
+        if name in ("title", "book-title") and above.name in _APART and not is_known:
             return above
         if name not in _TITLES or (
             name in ("name", "head") and above.name not in _NAMED
