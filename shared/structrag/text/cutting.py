@@ -373,9 +373,7 @@ def turns_or_lines(text: str, start: int, end: int) -> list[int]:
     alike = Counter(re.sub(r"\d", "0", head) for head in heads)
     opening = sum(not head[0].isalpha() or head[:2].istitle() for head in heads)
     # Wrapped lines are about as long as each other, and begin with any word.
-    if max(2 * short, *(2 * count for count in alike.values()), opening * 1.1) < len(
-        lines
-    ):
+    if max(2 * max(short, *alike.values()), 1.1 * opening) < len(lines):
         return []
     return list(accumulate(map(len, lines[:-1]), initial=start))[1:]
 

@@ -35,8 +35,8 @@ _TITLES = _names("title article-title refentrytitle label name head")
 _APART = _names(  # what holds a title that is no heading
     "front titleStmt title-info"
 )
-_INFO = _names(
-    "info title-group front-stub article-meta book-meta book-part-meta front refmeta"
+_INFO = re.compile(  # what holds a title and other facts
+    r".*info|title-group|front-stub|(?:article|book|book-part)-meta|front|refmeta"
 )
 _DROPPED = _names(
     "journal-meta article-id article-categories pub-date volume issue fpage lpage history "
@@ -175,15 +175,15 @@ class _PageWriter:
         """The section or metadata that a title belongs to, whatever holds it together with other
         facts; None for other titles."""
         above = self._open[-2]
-        is_known = self._open[1].name in _SECTIONS
-        if name in ("title", "book-title") and above.name in _APART and not is_known:
+        is_apart = above.name in _APART and self._open[1].name not in _SECTIONS
+        if is_apart and name.endswith("title"):
             return above
         if name not in _TITLES or (
             name in ("name", "head") and above.name not in _NAMED
         ):
             return None
         around = self._open[-_MOST_AROUND:-1]
-        while len(around) > 1 and _is_info(around[-1].name):
+        while len(around) > 1 and _INFO.fullmatch(around[-1].name):
             around.pop()
         owner = around[-1]
         if name in ("article-title", "refentrytitle") and owner is above:
@@ -267,7 +267,3 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     except expat.ExpatError as error:
         refuse(name, f"it is not well-formed XML ({error}). Save it again.")
     return page_draft("".join(page.html))
-
-
-def _is_info(tag: str) -> bool:
-    return tag in _INFO or tag.endswith("info")
