@@ -56,6 +56,7 @@ _EDGE = (
 )
 _EOL = re.compile(r"\r\n|\r|\n")
 _UNDERLINE = re.compile(r"={3,}|-{3,}")
+_NO_TITLE = re.compile(r"(?:`{3}|~{3}).*|\[.*\]")  # a fence, attributes of AsciiDoc
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(?!\S)")
 _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # Where line breaks were lost, a clause starts behind two spaces or more, or behind a sentence if
@@ -233,6 +234,7 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
     if (
         len(title.split()) > TITLE_WORDS
         or title[-1] in ".,;:"
+        or _NO_TITLE.fullmatch(title)
         or _WIDE_SPACE.search(title)
     ):
         return 0

@@ -5,16 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from structrag.reading.drafts import Draft
 from structrag.reading.escaping import (
+    assembled,
     escaped_line,
     escaped_lines,
     fenced,
     heading_line,
 )
+from structrag.reading.html.reader import read_html
 from structrag.records import Block, Heading, Layout
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+
+
+def page_draft(source: str) -> Draft:
+    """A page as Markdown."""
+    unsure: list[str] = []
+    text, title, layout = read_html(source)
+    parts = markdown_parts(text, layout, unsure)
+    return Draft(assembled(parts), tuple(unsure), title=title)
 
 
 def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:

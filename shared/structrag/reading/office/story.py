@@ -37,6 +37,7 @@ class StoryPiece:
     notes: tuple[int, ...] = ()  # whose marks stand in it
     rows: tuple[tuple[Cell, ...], ...] = ()  # of a table
     header_rows: int = 1
+    is_markdown: bool = False  # its text, which stays as it is
 
     @property
     def is_heading(self) -> bool:
@@ -169,6 +170,8 @@ def _written(piece: StoryPiece, level: int, *, mark_bold: bool) -> str:
         words = f"{piece.label} {piece.text}".replace(PAGE, " ").split()
         line = heading_line(min(level, _MOST_LEVEL), " ".join(words))
         return PAGE * piece.text.count(PAGE) + line
+    if piece.is_markdown:
+        return piece.text
     if mark_bold and piece.is_bold and "\n" not in piece.text:
         text = piece.text.replace(PAGE, "").strip().replace("*", "\\*")
         return f"{PAGE * piece.text.count(PAGE)}**{text}**"
