@@ -10,7 +10,9 @@ section. A heading is
 3. a line in capitals, alone between blank lines and followed by text, or at the margin directly
    above indented text, as pages of a manual have it;
 4. such a line in title case, and what stands behind all chapters (`References`);
-5. a question alone on its line above its answer, where three or more such questions make the text.
+5. a question alone on its line above its answer, where three or more such questions make the text;
+6. a line in bold type, alone between blank lines, short and no sentence, above text or a numbered
+   line of its kind. There are no more of them than other paragraphs.
 
 Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one (`sequences`), titles must
 look like titles, and entries of a table of contents, running heads, list items, dates, sums and
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -43,6 +45,7 @@ from structrag.reading.plain_titles import (
     is_clean,
     is_loose_title,
     is_sentence_case,
+    is_short_title,
     is_verbless,
     title_ends,
 )
@@ -93,14 +96,14 @@ class _Candidate:
     title: str
     start: int
     end: int
-    kind: str  # "outer", "number", "back", "capitals", "title" or "underlined"
+    kind: str  # "outer", "number", "back", "bold", "capitals", "title" or "underlined"
     number: Number = _NO_NUMBER
     level: int = 1
     is_bare: bool = False  # a number without a title
 
 
-def plain_headings(text: str) -> list[Heading]:
-    """The headings of a plain text, in order.
+def plain_headings(text: str, bold: Collection[int] = ()) -> list[Heading]:
+    """The headings of a plain text, in order. `bold` are the starts of its lines in bold type.
 
     A single one is none. A span covers whole lines, except for run-in titles, which end where the
     clause's text begins, and titles inside a line whose line breaks were lost. Levels: numbers by
@@ -110,7 +113,12 @@ def plain_headings(text: str) -> list[Heading]:
     `-` 2; References and their like 1. Levels that do not occur are closed up. Lines end at `\\n`,
     `\\r\\n` and `\\r` only.
     """
-    candidates = _candidates(text, _lines(text, 0, len(text)))
+    lines = _lines(text, 0, len(text))
+    candidates = _candidates(text, lines, bold)
+    if 2 * sum(heading.kind == "bold" for heading in candidates) > sum(
+        not line.blank and _opens(text, lines, i) for i, line in enumerate(lines)
+    ):
+        candidates = [heading for heading in candidates if heading.kind != "bold"]
     candidates = _without_repeats(candidates)
     candidates = _without_lists(text, candidates)
     candidates = _with_levels(candidates)
@@ -157,7 +165,9 @@ def _block(text: str, lines: list[_Line]) -> Block:
     return Block("paragraph", start, end)
 
 
-def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
+def _candidates(
+    text: str, lines: list[_Line], bold: Collection[int]
+) -> list[_Candidate]:
     """What looks like a heading by itself and by its number's sequence, in order."""
     found = []
     taken: set[int] = set()  # lines that are a heading already, or a part of one
@@ -176,7 +186,7 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
         mark
         for i, line in enumerate(lines)
         if not line.blank and i not in taken
-        for mark in _marks(text, lines, i)
+        for mark in _marks(text, lines, i, line.start in bold)
     ]
     for mark in in_sequence(numbered):
         heading = _numbered_heading(text, lines, mark)
@@ -192,7 +202,7 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
             found.append(_Candidate(title, lines[i].start, lines[i].end, "title"))
             taken.add(i)
     for i, line in enumerate(lines):
-        kind = "" if line.blank or i in taken else _bare_kind(text, lines, i)
+        kind = "" if line.blank or i in taken else _bare_kind(text, lines, i, bold)
         if kind:
             title = _tidy(text[line.left : line.right])
             found.append(_Candidate(title, line.start, line.end, kind))
@@ -286,7 +296,9 @@ def _is_question(text: str, lines: list[_Line], i: int) -> bool:
     return is_begun and ":" not in title
 
 
-def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
+def _marks(
+    text: str, lines: list[_Line], i: int, is_bold: bool
+) -> Iterator[NumberedLine]:
     """Rule 2: the numbers and labels that may start a heading in line `i`."""
     line = lines[i]
     # A longer line is a whole page, contents list and all, whose lines a loader has joined.
@@ -307,6 +319,8 @@ def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
         alone = first and right == line.right and _stands_alone(text, lines, i)
         ends = title_ends(text, mark, right, alone)
         begin = mark.end()
+        if is_bold and not ends and is_short_title(text[begin:right].removesuffix(".")):
+            ends = right, right
         loose = (
             (ends is None and first and is_free and begin < right == line.right)
             and _blank(lines, i + 1)
@@ -363,9 +377,12 @@ def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
     )
 
 
-def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
-    """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
+def _bare_kind(text: str, lines: list[_Line], i: int, bold: Collection[int]) -> str:
+    """Rules 3, 4 and 6: "capitals", "title", "bold" or "". Without bold type, a number makes it
+    ""."""
     line = lines[i]
+    if line.start in bold:
+        return _bold_kind(text, lines, i, bold)
     is_number = MARK.match(text, line.left, line.right)
     title = text[line.left : line.right]
     if is_number or not (_is_bare_title(text, lines, i) or is_back_matter(title)):
@@ -385,6 +402,16 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     # Capitals stand out more, so that a short sentence or a numbered clause below is enough.
     numbered = MARK.match(text, left, lines[following].right)
     return "capitals" if before_text or numbered or _is_prose(text[left:stop]) else ""
+
+
+def _bold_kind(text: str, lines: list[_Line], i: int, bold: Collection[int]) -> str:
+    title = text[lines[i].left : lines[i].right]
+    following = _next_filled(lines, i + 1, len(lines))
+    if following is None or not is_short_title(title):
+        return ""
+    below = lines[following]
+    is_title = below.start in bold and is_short_title(text[below.left : below.right])
+    return "" if is_title and not text[below.left].isdigit() else "bold"
 
 
 def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
@@ -490,8 +517,12 @@ def _is_sibling(above: Number, below: Number) -> bool:
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
     """The headings with levels by their kinds, as `plain_headings` tells. Numbers without a title
     are left out where their text stands under the right heading anyway."""
-    has_capitals = any(heading.kind == "capitals" for heading in candidates)
+    has_capitals = any(heading.kind in ("capitals", "bold") for heading in candidates)
     levels = levels_of_numbers([heading.number for heading in candidates])
+    coming = [_NO_NUMBER]  # the number of each heading, or the next one
+    for heading in reversed(candidates):
+        coming.append(heading.number if heading.number.kind else coming[-1])
+    coming.reverse()
     inside = 0  # 1 behind an exhibit
     headings = []
     for i, heading in enumerate(candidates):
@@ -501,6 +532,9 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
             continue
         if heading.kind == "number":
             level = inside + levels.place(family, value, i)
+        elif heading.kind == "bold":
+            is_inside = levels.is_inside(coming[i])
+            level = 1 + inside + (levels.level if is_inside else 0)
         elif heading.kind == "title":
             # Below the last number; without one below capitals, where there are any.
             below = inside + levels.level if levels.open else int(has_capitals)

@@ -1,5 +1,5 @@
-"""From a `Document` to its section tree, by its format: `parse`. Also bold lines that stand for
-headings, as some converters write them, and the warning of a long document without any."""
+"""From a `Document` to its section tree, by its format: `parse`. Also the headings of Markdown that
+marks none, as some converters write it, and the warning of a long document without any."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter, warn_user
 from structrag.reading.formats import format_named
+from structrag.reading.html.text import MappedText
 from structrag.reading.markdown import line_starts, plain_title
 from structrag.reading.markdown_source import plain_source
 from structrag.reading.numbering import (
@@ -23,7 +24,9 @@ from structrag.reading.numbering import (
     numbers_of_titles,
 )
 from structrag.reading.outline import Outline, OutlineMemory, build_outline
-from structrag.records import Document, Heading
+from structrag.reading.plain import plain_blocks, plain_headings
+from structrag.reading.plain_titles import is_clean
+from structrag.records import Document, Heading, Layout
 
 __all__ = ["Outline", "check_document", "parse"]
 
@@ -57,7 +60,7 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     return outline
 
 
-def _parse(document: Document, plain_headings: bool) -> Outline:
+def _parse(document: Document, guess: bool) -> Outline:
     text = document.text
     if document.format == "markdown":
         return _markdown_outline(document, headings_of_markdown(text))
@@ -71,7 +74,9 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         from structrag.reading.html.reader import html_blocks_between
 
         find_blocks = partial(html_blocks_between, document.layout)
-        headings = nest_by_number(list(document.layout.headings))
+        headings = nest_by_number(
+            list(document.layout.headings) or _of_paragraphs(text, document.layout)
+        )
         return build_outline(document, headings, find_blocks)
     registered = format_named(document.format)
     if registered and registered.is_markup:
@@ -79,20 +84,28 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         return build_outline(
             document, reader.headings(text), partial(reader.blocks, text)
         )
-    from structrag.reading.plain import plain_blocks
-    from structrag.reading.plain import plain_headings as find_headings
-
-    headings = find_headings(text) if plain_headings else []
+    headings = plain_headings(text) if guess else []
     return build_outline(document, headings, partial(plain_blocks, text))
 
 
+def _of_paragraphs(text: str, layout: Layout) -> list[Heading]:
+    """The headings that the paragraphs of a page would have as plain text."""
+    parts = (
+        text[block.start : block.end]
+        if block.kind == "paragraph"
+        else _INK.sub("|", text[block.start : block.end])
+        for block in layout.blocks
+    )
+    return plain_headings("".join(parts))
+
+
 def headings_of_markdown(text: str) -> list[Heading]:
-    """The headings of a Markdown text as written, front matter left out. Where there are none, bold
-    lines that stand alone may be (`bold_headings`)."""
+    """The headings of a Markdown text as written, front matter left out. Where there are none, what
+    would be a heading in plain text (`unmarked_headings`)."""
     from structrag.reading.markdown import front_matter, markdown_headings
 
     start = front_matter(text).end
-    return markdown_headings(text, start) or bold_headings(text, start)
+    return markdown_headings(text, start) or unmarked_headings(text, start)
 
 
 def remember_headings(document: Document, headings: list[Heading]) -> None:
@@ -193,56 +206,60 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
 
 
 # A line of bold runs and nothing else: `**2 Methods**`, `**2** **Methods**`.
-BOLD_LINE = re.compile(r" {0,3}(?:\*\*[^*\s](?:[^*]*[^*\s])?\*\*[ \t]*)+$")
+_BOLD_LINE = re.compile(r" {0,3}(?:\*\*[^*\s](?:[^*]*[^*\s])?\*\*[ \t]*)+\s*")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-_LENGTH, _WORDS = 100, 12  # most of a title
-_MOST = 0.5  # of all paragraphs that may be such lines
-_FEWEST = 2  # one alone is emphasis
+_UNSEEN = re.compile(r"\*\*|\\(?=[!-/:-@\[-`{-~])")  # marks of bold text, escapes
+_INK = re.compile(r"\S")
+_ITEM = re.compile(r"[ ]{0,3}\d{1,9}[.)][ \t]")
+_LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
+_NO_TEXT = (
+    "|",
+    ">",
+    "`",
+    "~",
+    "<",
+    "[^",
+    "![",
+)  # begin tables, quotes, code, HTML, notes
 
 
-def bold_headings(text: str, start: int = 0) -> list[Heading]:
-    """Bold lines as headings of level 1.
+def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
+    """The headings of a Markdown text that marks none.
 
-    For a Markdown text without any heading. Such a line is a paragraph of its own between blank
-    lines, short, no sentence (no `.`, `:`, `,`, `;` or `!` at its end), and text follows, or a
-    line that is one too and numbered. There are at least two, and no more than paragraphs of text.
-    Else there are none.
+    They are those that the words would have as plain text, where bold lines may be titles too
+    (`plain_headings`).
 
     Example:
-        >>> headings = bold_headings("**1 Pumps**\\n\\nThey leak.\\n\\n**2 Taps**\\n\\nThey drip.")
+        >>> headings = unmarked_headings("**Pumps**\\n\\nThey leak.\\n\\n**Taps**\\n\\nThey drip.")
         >>> [heading.title for heading in headings]
-        ['1 Pumps', '2 Taps']
+        ['Pumps', 'Taps']
     """
-    if "**" not in text:
-        return []
-    paragraphs = list(_paragraphs(text, start))
-    titles = [_title(text[first:last]) for first, last in paragraphs]
+    view = MappedText()
+    bold = set()
+    has_lists = _LIST.search(text, start)
+    for first, last in _paragraphs(text, start):
+        paragraph = text[first:last]
+        item = _ITEM.match(paragraph) if has_lists else None
+        is_item = item and not is_clean(paragraph[item.end() :].rstrip(" .\r\n"))
+        if is_item or paragraph.lstrip(" ").startswith(_NO_TEXT):
+            view.add(_INK.sub("|", paragraph), first, last, exact=True)
+        elif _BOLD_LINE.fullmatch(paragraph) and "\n" not in paragraph.rstrip():
+            bold.add(view.length)
+        if view.source_end < last:
+            for mark in _UNSEEN.finditer(text, first, last):
+                view.add(text[first : mark.start()], first, mark.start(), exact=True)
+                first = mark.end()
+            view.add(text[first:last], first, last, exact=True)
+        view.insert("\n")
+    source_map = view.source_map(len(text))
     headings = []
-    for place, (title, (first, last)) in enumerate(
-        zip(titles, paragraphs, strict=True)
-    ):
-        following = titles[place + 1] if place + 1 < len(titles) else None
-        is_followed = following == "" or bool(following and following[0].isdigit())
-        if title and is_followed:
-            headings.append(Heading(1, title, first, last))
-    if len(headings) < _FEWEST or len(headings) > _MOST * len(paragraphs):
-        return []
+    for heading in plain_headings("".join(view.parts), bold):
+        first, last = source_map.span(heading.start, heading.end)
+        while first > start and text[first - 1] in "*\\":
+            first -= 1
+        title = plain_title(heading.title)
+        headings.append(Heading(heading.level, title, first, last))
     return headings
-
-
-def _title(paragraph: str) -> str:
-    """The title that a bold line holds; "" for anything else."""
-    line = paragraph.rstrip("\r\n")
-    if "\n" in line or not BOLD_LINE.match(line):
-        return ""
-    title = " ".join(plain_title(line).split())
-    if (
-        len(title) > _LENGTH
-        or len(title.split()) > _WORDS
-        or title[-1:] in tuple(".:,;!")
-    ):
-        return ""
-    return title if any(map(str.isalpha, title)) else ""
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fixture_cases import examples
 
 from structrag import read_text
-from structrag.reading.sections import bold_headings
+from structrag.reading.sections import unmarked_headings
 
 TWO = "**Pumps**\n\nThey leak.\n\n**Taps**\n\nThey drip.\n"
 
 
 def titles(text: str) -> list[str]:
-    for heading in bold_headings(text):
+    for heading in unmarked_headings(text):
         assert text[heading.start : heading.end].lstrip().startswith("**")
-    return [heading.title for heading in bold_headings(text)]
+    return [heading.title for heading in unmarked_headings(text)]
 
 
 @examples
