@@ -23,11 +23,9 @@ def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
     parts: list[str] = []
     for piece in _pieces(layout):
         raw = text[piece.start : piece.end]
-        if not raw.strip():
-            continue
         if isinstance(piece, Heading):
-            parts.append(heading_line(piece.level, piece.title))
-        else:
+            parts.append(heading_line(piece.level, piece.title) if piece.title else "")
+        elif raw.strip():
             parts.append(_block(piece, raw, unsure))
     return parts
 

@@ -13,7 +13,7 @@ from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
 from structrag.reading.numbering import MARK, is_labelled
 from structrag.reading.office.tables import Cell, pipe_table, spread
-from structrag.reading.plain_titles import is_short_title
+from structrag.reading.plain_titles import is_clean, is_short_title
 
 PAGE = "\f"  # stands in a text where a page begins
 
@@ -173,7 +173,7 @@ def _without_titles(pieces: Sequence[StoryPiece]) -> Iterator[StoryPiece]:
     """
     for piece, below in pairwise([*pieces, StoryPiece("")]):
         number = MARK.match(piece.label)
-        stands_out = piece.is_bold or piece.text.isupper()
+        stands_out = piece.is_bold or (piece.text.isupper() and is_clean(piece.text))
         is_title = is_short_title(piece.text.removesuffix(".")) and (
             stands_out or (number and is_labelled(number))
         )
