@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from xml.etree.ElementTree import Element
 
 from structrag.reading.escaping import escaped_line
@@ -39,7 +41,7 @@ def targets(package: Package, part: str) -> dict[str, str]:
 
 
 def shapes(tree: Element) -> Iterator[Element]:
-    """The shapes below `tree` in their order, those of groups too."""
+    """The shapes below `tree` by their places, row by row, those of groups too."""
     stack = [tree]
     while stack:
         element = stack.pop()
@@ -52,13 +54,44 @@ def shapes(tree: Element) -> Iterator[Element]:
             children = list(element)
         else:
             continue
-        stack += reversed(children)
+        stack += reversed(_in_rows(children))
+
+
+def _in_rows(children: list[Element]) -> list[Element]:
+    """Those with places from the top, those side by side from the left. One is beside another if it
+    begins above its middle. One whose place is that of its layout stays where it is."""
+    ordered = []
+    for _, run in groupby(map(_box, children), key=itemgetter(0)):
+        rows: list[tuple[int, int, Element]] = []
+        row = end = 0
+        for _, top, middle, left, each in sorted(run, key=itemgetter(1)):
+            if top >= end:
+                row, end = row + 1, middle
+            rows.append((row, left, each))
+        ordered += sorted(rows, key=itemgetter(0, 1))
+    return [each for _, _, each in ordered]
+
+
+def _box(element: Element) -> tuple[bool, int, int, int, Element]:
+    """Whether a shape or group says its place, its top, its middle, and its left edge."""
+    place = next((each for each in element.iter() if local(each) == "xfrm"), element)
+    offset, extent = place.find(f"{A}off"), place.find(f"{A}ext")
+    if offset is None or extent is None:
+        return False, 0, 0, 0, element
+    top = whole_number(offset.get("y"), 0)
+    middle = top + whole_number(extent.get("cy"), 0) // 2
+    return True, top, middle, whole_number(offset.get("x"), 0), element
 
 
 def alternative(shape: Element) -> str:
     """The alternative text of a shape."""
+    return " ".join(named(shape, "descr").split())
+
+
+def named(shape: Element, key: str = "name") -> str:
+    """What a shape is called, or is said to show ("descr")."""
     found = next((each for each in shape.iter() if local(each) == "cNvPr"), None)
-    return "" if found is None else " ".join(found.get("descr", "").split())
+    return "" if found is None else found.get(key, "")
 
 
 def paragraph_text(paragraph: Element) -> str:

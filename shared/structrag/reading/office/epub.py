@@ -81,9 +81,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             continue
         pages.append((part, source, text, layout))
     named = [bool(layout.headings) for part, _, _, layout in pages if part in contents]
-    uses_contents = (
-        2 * sum(named) < len(named) and sum(map(len, contents.values())) > 1
-    )
+    uses_contents = 2 * sum(named) < len(named) and sum(map(len, contents.values())) > 1
     for part, source, text, layout in pages:
         if uses_contents and text and not layout.headings:
             layout = _titled(source, text, layout, contents.get(part, []))
