@@ -523,28 +523,24 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
     for heading in reversed(candidates):
         coming.append(heading.number if heading.number.kind else coming[-1])
     coming.reverse()
-    inside = 0  # 1 behind an exhibit
     headings = []
     for i, heading in enumerate(candidates):
         _, family, value = heading.number
         level = heading.level
+        is_outer = bool(levels.open) and levels.open[0].family == "outer"
         if heading.is_bare and levels.holds(family, value):
             continue
-        if heading.kind == "number":
-            level = inside + levels.place(family, value, i)
+        if number := family and levels.place(family, value, i):
+            level = number
         elif heading.kind == "bold":
-            is_inside = levels.is_inside(coming[i])
-            level = 1 + inside + (levels.level if is_inside else 0)
+            level = 1 + (levels.level if levels.is_inside(coming[i]) else is_outer)
         elif heading.kind == "title":
             # Below the last number; without one below capitals, where there are any.
-            below = inside + levels.level if levels.open else int(has_capitals)
-            level = 1 + below
+            level = 1 + (levels.level or has_capitals)
         elif heading.kind != "underlined":
-            inside = int(
-                heading.kind == "outer" or (heading.kind == "capitals" and inside)
-            )
-            level = 1 + (inside if heading.kind == "capitals" else 0)
-            levels.open.clear()
+            is_outer &= heading.kind == "capitals"
+            del levels.open[is_outer:]
+            level = 1 + is_outer
         headings.append(replace(heading, level=level))
     return headings
 

@@ -192,8 +192,6 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
     levels = levels_of_numbers(numbers)
     depths, coming = [], deque(number for number in numbers if number.family)
     for place, (number, title) in enumerate(zip(numbers, titles, strict=True)):
-        if number.kind == "outer":  # an annex is in no article
-            levels.open.clear()
         if number.family:
             coming.popleft()
             depths.append(levels.place(number.family, number.value, place))
