@@ -359,7 +359,7 @@ class Levels:
         """Whether the text of a number is inside the innermost heading."""
         top = self.open[-1] if self.open else None
         return top is None or (
-            top.family == family and value[: len(top.value)] == top.value
+            top.family in (family, "outer") and value[: len(top.value)] == top.value
         )
 
     def is_inside(self, coming: Number) -> bool:
@@ -443,7 +443,7 @@ _BACK_MATTER = frozenset(
     """references|bibliography|works cited|literature|literature cited|acknowledgements
     |acknowledgments|appendix|appendices|glossary|index|endnotes|further reading|abbreviations
     |author contributions|funding|conflict of interest|conflicts of interest|data availability
-    |literatur|literaturverzeichnis|quellen|quellenverzeichnis|anhang|anhänge|danksagung|glossar
+    |literatur|literaturverzeichnis|literaturhinweise|quellen|quellenverzeichnis|anhang|anhänge|danksagung|glossar
     |stichwortverzeichnis|abkürzungsverzeichnis|références|bibliographie|remerciements|annexes
     |annexe|notes|about the authors|about the author|riferimenti bibliografici|参考資料
     |glossaire|referencias|bibliografía|agradecimientos|anexos|apéndice|glosario|riferimenti
@@ -473,4 +473,4 @@ def is_back_matter(title: str) -> bool:
         >>> is_back_matter("REFERENCES"), is_back_matter("Literaturverzeichnis:")
         (True, True)
     """
-    return title.rstrip(" .:").casefold() in _BACK_MATTER
+    return title.rstrip(" .:").replace("\u3000", "").casefold() in _BACK_MATTER

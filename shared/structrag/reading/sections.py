@@ -96,7 +96,7 @@ def _of_paragraphs(text: str, layout: Layout) -> list[Heading]:
         else _INK.sub("|", text[block.start : block.end])
         for block in layout.blocks
     )
-    return plain_headings("".join(parts))
+    return plain_headings("".join(parts), is_marked_up=True)
 
 
 def headings_of_markdown(text: str) -> list[Heading]:
@@ -251,7 +251,7 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
         view.insert("\n")
     source_map = view.source_map(len(text))
     headings = []
-    for heading in plain_headings("".join(view.parts), bold):
+    for heading in plain_headings("".join(view.parts), bold, is_marked_up=True):
         first, last = source_map.span(heading.start, heading.end)
         while first > start and text[first - 1] in "*\\":
             first -= 1

@@ -36,8 +36,8 @@ _Entry = tuple[str, int, str]  # an anchor, its level and title
 def to_markdown(data: bytes, name: str = "") -> Draft:
     """A book as Markdown, in the order of its spine. Its places are the files of its pages.
 
-    The title is that of the book's metadata. Where most of the pages that the table
-    of contents names have no headings, its entries are theirs. The page of navigation is left out,
+    The title is that of the book's metadata. Where the table of contents names
+    most of its parts without headings, its entries are theirs. The page of navigation is left out,
     with its lines in `removed`.
 
     Raises:
@@ -80,10 +80,10 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             removed += filter(None, map(str.strip, text.splitlines()))
             continue
         pages.append((part, source, text, layout))
-    named = [bool(layout.headings) for part, _, _, layout in pages if part in contents]
-    uses_contents = 2 * sum(named) < len(named) and sum(map(len, contents.values())) > 1
+    entries = sum(map(len, contents.values()))
+    marked = sum(len(layout.headings) for *_, layout in pages)
     for part, source, text, layout in pages:
-        if uses_contents and text and not layout.headings:
+        if 2 * marked + 1 < entries and text and not layout.headings:
             layout = _titled(source, text, layout, contents.get(part, []))
         placed.enter(part)
         for markdown in markdown_parts(text, layout, unsure):
