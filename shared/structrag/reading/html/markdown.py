@@ -18,14 +18,16 @@ _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 
 
 def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
-    """Blocks of Markdown of what `read_html` read. Sentences on what may be wrong are appended to
+    """Blocks of Markdown of what `read_html` read, "" for a blank one. Sentences on what may be wrong are appended to
     `unsure`."""
     parts: list[str] = []
     for piece in _pieces(layout):
         raw = text[piece.start : piece.end]
-        if isinstance(piece, Heading):
-            parts.append(heading_line(piece.level, piece.title) if piece.title else "")
-        elif raw.strip():
+        if not raw.strip():
+            parts.append("")
+        elif isinstance(piece, Heading):
+            parts.append(heading_line(piece.level, piece.title))
+        else:
             parts.append(_block(piece, raw, unsure))
     return parts
 

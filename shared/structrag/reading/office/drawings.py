@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from operator import itemgetter
 from xml.etree.ElementTree import Element
 
@@ -57,30 +56,27 @@ def shapes(tree: Element) -> Iterator[Element]:
         stack += reversed(_in_rows(children))
 
 
-def _in_rows(children: list[Element]) -> list[Element]:
+def _in_rows(children: Iterable[Element]) -> list[Element]:
     """Those with places from the top, those side by side from the left. One is beside another if it
-    begins above its middle. One whose place is that of its layout stays where it is."""
-    ordered = []
-    for _, run in groupby(map(_box, children), key=itemgetter(0)):
-        rows: list[tuple[int, int, Element]] = []
-        row = end = 0
-        for _, top, middle, left, each in sorted(run, key=itemgetter(1)):
-            if top >= end:
-                row, end = row + 1, middle
-            rows.append((row, left, each))
-        ordered += sorted(rows, key=itemgetter(0, 1))
-    return [each for _, _, each in ordered]
+    begins above its middle. One whose place is that of its layout stays behind the one before."""
+    box = (0, 0, 0)
+    boxes = [(*(box := _box(each) or box), each) for each in children]
+    row = end = 0
+    rows = []
+    for top, middle, left, each in sorted(boxes, key=itemgetter(0)):
+        if top >= end:
+            row, end = row + 1, middle
+        rows.append((row, left, each))
+    return [each for _, _, each in sorted(rows, key=itemgetter(0, 1))]
 
 
-def _box(element: Element) -> tuple[bool, int, int, int, Element]:
-    """Whether a shape or group says its place, its top, its middle, and its left edge."""
-    place = next((each for each in element.iter() if local(each) == "xfrm"), element)
-    offset, extent = place.find(f"{A}off"), place.find(f"{A}ext")
-    if offset is None or extent is None:
-        return False, 0, 0, 0, element
-    top = whole_number(offset.get("y"), 0)
-    middle = top + whole_number(extent.get("cy"), 0) // 2
-    return True, top, middle, whole_number(offset.get("x"), 0), element
+def _box(shape: Element) -> tuple[int, int, int] | None:
+    """The top of a shape or group, its middle, and its left edge."""
+    place = next((each for each in shape.iter() if local(each) == "xfrm"), shape)
+    if place is shape or len(place) < 2:
+        return None
+    left, top = (whole_number(place[0].get(name), 0) for name in "xy")
+    return top, top + whole_number(place[1].get("cy"), 0) // 2, left
 
 
 def alternative(shape: Element) -> str:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from operator import itemgetter
 from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
 from structrag.reading.decoding import decoded
 from structrag.reading.drafts import Draft
+from structrag.reading.escaping import heading_line
 from structrag.reading.html.markdown import markdown_parts
 from structrag.reading.html.reader import read_html, text_offset
 from structrag.reading.limits import use_part
 from structrag.reading.office.drawings import local
 from structrag.reading.office.package import Package, joined, safe_xml
 from structrag.reading.office.placed import PlacedText
-from structrag.reading.plain_titles import TITLE_LENGTH
-from structrag.records import Block, Heading, Layout
+from structrag.records import Layout
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -28,7 +28,7 @@ _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document")
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*>")
 _TYPE = "{http://www.idpf.org/2007/ops}type"
-_ANCHOR = re.compile(r"""\s(?:id|name)=(?:"([^"]*)"|'([^']*)')""")
+_ANCHOR = re.compile(r"""\s(?:id|name)=["']([^"'<>]{1,500})["']""")
 
 _Entry = tuple[str, int, str]  # an anchor, its level and title
 
@@ -80,13 +80,14 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             removed += filter(None, map(str.strip, text.splitlines()))
             continue
         pages.append((part, source, text, layout))
-    entries = sum(map(len, contents.values()))
     marked = sum(len(layout.headings) for *_, layout in pages)
+    is_named = 2 * marked + 1 < sum(map(len, contents.values()))
     for part, source, text, layout in pages:
-        if 2 * marked + 1 < entries and text and not layout.headings:
-            layout = _titled(source, text, layout, contents.get(part, []))
+        parts = markdown_parts(text, layout, unsure)
+        if is_named and not layout.headings:
+            _add_titles(parts, source, layout, contents.get(part, []))
         placed.enter(part)
-        for markdown in markdown_parts(text, layout, unsure):
+        for markdown in parts:
             placed.add(markdown)
     return placed.draft(_title(root), unsure, removed)
 
@@ -95,23 +96,20 @@ def _contents(
     package: Package, folder: str, items: Iterable[Element]
 ) -> dict[str, list[_Entry]]:
     """The entries of the navigation document, else of the NCX, by the parts that they name."""
-    parts = [
-        joined(folder, each.get("href", ""))
-        for each in sorted(items, key=lambda each: not each.get("properties"))
-        if "nav" in each.get("properties", "").split()
-        or each.get("media-type") == "application/x-dtbncx+xml"
-    ]
-    for part in parts:
-        contents: dict[str, list[_Entry]] = {}
-        with suppress(InvalidDocument):
-            data = _DOCTYPE.sub(b"", package.data(part), 1) if part in package else b""
-            for target, level, title in _entries(safe_xml(data)):
-                page = joined(posixpath.dirname(part), target)
-                entry = target.partition("#")[2], level, title
-                contents.setdefault(page, []).append(entry)
-        if contents:
-            return contents
-    return {}
+    contents: dict[str, list[_Entry]] = {}
+    for item in sorted(items, key=lambda item: "nav" not in item.get("properties", "")):
+        part = joined(folder, item.get("href", ""))
+        is_contents = "nav" in item.get("properties", "").split() or part.endswith(
+            ".ncx"
+        )
+        if is_contents and part in package and not contents:
+            with suppress(InvalidDocument):
+                root = safe_xml(_DOCTYPE.sub(b"", package.data(part), 1))
+                for target, level, title in _entries(root):
+                    page, _, anchor = target.partition("#")
+                    page = joined(posixpath.dirname(part), page)
+                    contents.setdefault(page, []).append((anchor, level, title))
+    return contents
 
 
 def _entries(root: Element) -> Iterator[_Entry]:
@@ -121,59 +119,37 @@ def _entries(root: Element) -> Iterator[_Entry]:
     while stack:
         element, level = stack.pop()
         name = local(element)
-        if name in ("pageList", "navList") or (
-            name == "nav" and "toc" not in element.get(_TYPE, "toc").split()
-        ):
+        if name == "pageList" or "toc" not in element.get(_TYPE, "toc"):
             continue
         if name in ("a", "navLabel"):
             title = " ".join("".join(element.itertext()).split())
-        target = element.get("href" if name == "a" else "src", "")
-        if target and name in ("a", "content") and title:
+        target = element.get("href") or element.get("src")
+        if target and title and name in ("a", "content"):
             yield target, level, title
         level += name in ("li", "navPoint")
         stack += [(child, level) for child in reversed(element)]
 
 
-def _titled(source: str, text: str, layout: Layout, entries: list[_Entry]) -> Layout:
-    """The layout with entries of the contents as headings. They take in the paragraphs that show
-    their titles."""
-    anchors: dict[str, int] = {}
-    for match in _ANCHOR.finditer(source):
-        anchors.setdefault(match[1] or match[2], match.start())
+def _add_titles(
+    parts: list[str], source: str, layout: Layout, entries: list[_Entry]
+) -> None:
+    """Put the entries of the contents before the blocks of a page that they name, or in the place
+    of those that show their titles."""
+    anchors = {match[1]: match.start() for match in _ANCHOR.finditer(source)}
     starts = [block.start for block in layout.blocks]
     named = [
         (text_offset(layout.source_map, anchors.get(anchor, 0)), level, title)
         for anchor, level, title in entries
     ]
-    headings: list[Heading] = []
-    blocks: list[Block] = []
-    place = 0  # of the first block behind the last heading
-    for offset, level, title in sorted(named, key=lambda entry: entry[0]):
-        first = max(place, bisect_right(starts, offset) - 1)
-        blocks += layout.blocks[place:first]
-        title, place = _shown(text, layout.blocks, first, title)
-        start = starts[first] if first < len(starts) else len(text)
-        headings.append(Heading(level, title, start, start))
-    blocks += layout.blocks[place:]
-    return replace(layout, headings=tuple(headings), blocks=tuple(blocks))
-
-
-def _shown(
-    text: str, blocks: Sequence[Block], place: int, title: str
-) -> tuple[str, int]:
-    """A title as the page shows it, and the place of the first block behind it."""
-    rest = _letters(title)
-    for block in blocks[place:]:
-        line = " ".join(text[block.start : block.end].split())
-        letters = _letters(line)
-        if len(line) <= TITLE_LENGTH and rest and letters.endswith(rest):
-            is_whole = _letters(title) == rest
-            return (line if is_whole else title), place + 1
-        if not letters or not rest.startswith(letters):
-            break
-        rest = rest.removeprefix(letters)
-        place += 1
-    return title, place
+    for offset, level, title in sorted(named, key=itemgetter(0), reverse=True):
+        first = last = max(bisect_right(starts, offset) - 1, 0)
+        rest = _letters(title)
+        while shown := _letters("".join(parts[last : last + 1])):
+            if not rest.startswith(shown):
+                break
+            rest = rest.removeprefix(shown)
+            last += 1
+        parts[first:last] = [heading_line(level, title)]
 
 
 def _letters(text: str) -> str:
