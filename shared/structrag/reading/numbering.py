@@ -233,6 +233,12 @@ def is_labelled(mark: re.Match[str]) -> bool:
     return bool(mark["label"] or mark["unit"] or mark["ordered"])
 
 
+def is_label(title: str) -> bool:
+    """Whether a title is a label alone: `ARTICLE IV`."""
+    mark = MARK.fullmatch(title)
+    return mark is not None and is_labelled(mark)
+
+
 def is_marked(mark: re.Match[str]) -> bool:
     """Whether more than a bare number says that it is one: a label, a dot, several components."""
     return (

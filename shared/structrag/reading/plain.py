@@ -10,9 +10,7 @@ section. A heading is
 3. a line in capitals, alone between blank lines and followed by text, or at the margin directly
    above indented text, as pages of a manual have it;
 4. such a line in title case, and what stands behind all chapters (`References`);
-5. a question alone on its line above its answer, where three or more such questions make the text;
-6. a line in bold type, alone between blank lines, short and no sentence, above text or a numbered
-   line of its kind. There are no more of them than other paragraphs.
+5. a question alone on its line above its answer, where three or more such questions make the text.
 
 Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one (`sequences`), titles must
 look like titles, and entries of a table of contents, running heads, list items, dates, sums and
@@ -23,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -40,7 +38,6 @@ from structrag.reading.numbering import (
 from structrag.reading.plain_titles import (
     AMOUNT,
     TITLE_LENGTH,
-    TITLE_WORDS,
     is_amount,
     is_clean,
     is_loose_title,
@@ -99,17 +96,15 @@ class _Candidate:
     title: str
     start: int
     end: int
-    kind: str  # "outer", "number", "back", "bold", "capitals", "title" or "underlined"
+    kind: str  # "outer", "number", "back", "capitals", "title" or "underlined"
     number: Number = _NO_NUMBER
     level: int = 1
     is_bare: bool = False  # a number without a title
 
 
-def plain_headings(
-    text: str, bold: Collection[int] = (), *, is_marked_up: bool = False
-) -> list[Heading]:
-    """The headings of a plain text, in order. `bold` are the starts of its lines in bold type. In a
-    text that could mark its headings, lines in title case alone are none.
+def plain_headings(text: str, *, is_marked_up: bool = False) -> list[Heading]:
+    """The headings of a plain text, in order. In a text that could mark its headings, lines in
+    title case alone are none.
 
     A single one is none. A span covers whole lines, except for run-in titles, which end where the
     clause's text begins, and titles inside a line whose line breaks were lost. Levels: numbers by
@@ -119,12 +114,7 @@ def plain_headings(
     `-` 2; References and their like 1. Levels that do not occur are closed up. Lines end at `\\n`,
     `\\r\\n` and `\\r` only.
     """
-    lines = _lines(text, 0, len(text))
-    candidates = _candidates(text, lines, bold)
-    if 2 * sum(heading.kind == "bold" for heading in candidates) > sum(
-        not line.blank and _opens(text, lines, i) for i, line in enumerate(lines)
-    ):
-        candidates = [heading for heading in candidates if heading.kind != "bold"]
+    candidates = _candidates(text, _lines(text, 0, len(text)))
     candidates = _without_repeats(candidates)
     candidates = _without_lists(text, candidates)
     candidates = _with_levels(candidates)
@@ -172,9 +162,7 @@ def _block(text: str, lines: list[_Line]) -> Block:
     return Block("paragraph", start, end)
 
 
-def _candidates(
-    text: str, lines: list[_Line], bold: Collection[int]
-) -> list[_Candidate]:
+def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
     """What looks like a heading by itself and by its number's sequence, in order."""
     found = []
     taken: set[int] = set()  # lines that are a heading already, or a part of one
@@ -193,7 +181,7 @@ def _candidates(
         mark
         for i, line in enumerate(lines)
         if not line.blank and i not in taken
-        for mark in _marks(text, lines, i, line.start in bold)
+        for mark in _marks(text, lines, i)
     ]
     for mark in in_sequence(numbered):
         heading = _numbered_heading(text, lines, mark)
@@ -209,7 +197,7 @@ def _candidates(
             found.append(_Candidate(title, lines[i].start, lines[i].end, "title"))
             taken.add(i)
     for i, line in enumerate(lines):
-        kind = "" if line.blank or i in taken else _bare_kind(text, lines, i, bold)
+        kind = "" if line.blank or i in taken else _bare_kind(text, lines, i)
         if kind:
             title = _tidy(text[line.left : line.right])
             found.append(_Candidate(title, line.start, line.end, kind))
@@ -237,23 +225,15 @@ def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
 def _underlined(text: str, lines: list[_Line], i: int) -> int:
     """Rule 1: the level of an underlined line, else 0."""
     line = lines[i]
-    if (
-        not _blank(lines, i - 1)
-        or _blank(lines, i + 1)
-        or line.right - line.left > TITLE_LENGTH
-    ):
+    if not _blank(lines, i - 1) or _blank(lines, i + 1):
         return 0
     title = text[line.left : line.right]
     below = lines[i + 1]
     if not _UNDERLINE.fullmatch(text, below.left, below.right):
         return 0
-    if (
-        len(title.split()) > TITLE_WORDS
-        or title[-1] in ".,;:"
-        or _WIDE_SPACE.search(title)
+    if not (is_short_title(title) or _RELEASE.match(title)) or _WIDE_SPACE.search(
+        title
     ):
-        return 0
-    if not (any(map(str.isalpha, title)) or _RELEASE.match(title)):
         return 0
     return 1 if text[below.left] == "=" else 2
 
@@ -303,9 +283,7 @@ def _is_question(text: str, lines: list[_Line], i: int) -> bool:
     return is_begun and ":" not in title
 
 
-def _marks(
-    text: str, lines: list[_Line], i: int, is_bold: bool
-) -> Iterator[NumberedLine]:
+def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
     """Rule 2: the numbers and labels that may start a heading in line `i`."""
     line = lines[i]
     # A longer line is a whole page, contents list and all, whose lines a loader has joined.
@@ -330,8 +308,6 @@ def _marks(
             and _stands_alone(text, lines, i, begin < right)
         )
         ends = title_ends(text, mark, right, alone)
-        if is_bold and not ends and is_short_title(text[begin:right].removesuffix(".")):
-            ends = right, right
         loose = (
             (ends is None and first and is_free and begin < right == line.right)
             and _blank(lines, i + 1)
@@ -416,12 +392,9 @@ def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> boo
     return begins and not MARK.match(text, following.left, following.right)
 
 
-def _bare_kind(text: str, lines: list[_Line], i: int, bold: Collection[int]) -> str:
-    """Rules 3, 4 and 6: "capitals", "title", "bold" or "". Without bold type, a number makes it
-    ""."""
+def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
+    """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
     line = lines[i]
-    if line.start in bold:
-        return _bold_kind(text, lines, i, bold)
     is_number = MARK.match(text, line.left, line.right)
     title = text[line.left : line.right]
     if is_number or not (_is_bare_title(text, lines, i) or is_back_matter(title)):
@@ -441,16 +414,6 @@ def _bare_kind(text: str, lines: list[_Line], i: int, bold: Collection[int]) -> 
     # Capitals stand out more, so that a short sentence or a numbered clause below is enough.
     numbered = MARK.match(text, left, lines[following].right)
     return "capitals" if before_text or numbered or _is_prose(text[left:stop]) else ""
-
-
-def _bold_kind(text: str, lines: list[_Line], i: int, bold: Collection[int]) -> str:
-    title = text[lines[i].left : lines[i].right]
-    following = _next_filled(lines, i + 1, len(lines))
-    if following is None or not is_short_title(title):
-        return ""
-    below = lines[following]
-    is_title = below.start in bold and is_short_title(text[below.left : below.right])
-    return "" if is_title and not text[below.left].isdigit() else "bold"
 
 
 def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
@@ -561,12 +524,8 @@ def _is_sibling(above: Number, below: Number) -> bool:
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
     """The headings with levels by their kinds, as `plain_headings` tells. Numbers without a title
     are left out where their text stands under the right heading anyway."""
-    has_capitals = any(heading.kind in ("capitals", "bold") for heading in candidates)
+    has_capitals = any(heading.kind == "capitals" for heading in candidates)
     levels = levels_of_numbers([heading.number for heading in candidates])
-    coming = [_NO_NUMBER]  # the number of each heading, or the next one
-    for heading in reversed(candidates):
-        coming.append(heading.number if heading.number.kind else coming[-1])
-    coming.reverse()
     headings = []
     for i, heading in enumerate(candidates):
         _, family, value = heading.number
@@ -576,14 +535,13 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
             continue
         if number := family and levels.place(family, value, i):
             level = number
-        elif heading.kind == "bold":
-            level = 1 + (levels.level if levels.is_inside(coming[i]) else is_outer)
         elif heading.kind == "title":
             # Below the last number; without one below capitals, where there are any.
             level = 1 + (levels.level or has_capitals)
         elif heading.kind != "underlined":
             is_outer &= heading.kind == "capitals"
-            restarts = bool(levels.open) and coming[i][1:] == ("article", (1,))
+            below = [each.number[1:] for each in candidates[i + 1 : i + 2]]
+            restarts = levels.open and below == [("article", (1,))]
             del levels.open[is_outer:]
             level = 1 + is_outer
             if heading.kind == "back" and restarts:  # supplementary provisions

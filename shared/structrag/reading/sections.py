@@ -17,15 +17,17 @@ from structrag.reading.html.text import MappedText
 from structrag.reading.markdown import line_starts, plain_title
 from structrag.reading.markdown_source import plain_source
 from structrag.reading.numbering import (
+    MARK,
     Number,
     Value,
     is_back_matter,
+    is_label,
     levels_of_numbers,
     numbers_of_titles,
 )
 from structrag.reading.outline import Outline, OutlineMemory, build_outline
 from structrag.reading.plain import plain_blocks, plain_headings
-from structrag.reading.plain_titles import is_clean
+from structrag.reading.plain_titles import is_clean, is_short_title
 from structrag.records import Document, Heading, Layout
 
 __all__ = ["Outline", "check_document", "parse"]
@@ -204,28 +206,24 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
 
 
 # A line of bold runs and nothing else: `**2 Methods**`, `**2** **Methods**`.
-_BOLD_LINE = re.compile(r" {0,3}(?:\*\*[^*\s](?:[^*]*[^*\s])?\*\*[ \t]*)+\s*")
+_BOLD_LINE = re.compile(r"(?:\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*[ \t]*)+")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-_UNSEEN = re.compile(r"\*\*|\\(?=[!-/:-@\[-`{-~])")  # marks of bold text, escapes
+# Marks of bold text and the full stop before, escapes.
+_UNSEEN = re.compile(r"\.?\*\*[ \t]*\Z|\*\*|\\(?=[!-/:-@\[-`{-~])")
 _INK = re.compile(r"\S")
-_ITEM = re.compile(r"[ ]{0,3}\d{1,9}[.)][ \t]")
+_ITEM = re.compile(r"\d{1,9}[.)][ \t]")
 _LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
-_NO_TEXT = (
-    "|",
-    ">",
-    "`",
-    "~",
-    "<",
-    "[^",
-    "![",
-)  # begin tables, quotes, code, HTML, notes
+_NO_TEXT = re.compile(
+    r"[|>`~<]|!?\["
+)  # begin tables, quotes, code, HTML, notes, pictures
 
 
 def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
     """The headings of a Markdown text that marks none.
 
-    They are those that the words would have as plain text, where bold lines may be titles too
-    (`plain_headings`).
+    They are those that the words would have as plain text, and bold lines between blank lines:
+    short, no sentences (unless numbered), with text below, or a line that is one too and numbered.
+    Where there are bold lines, all are of level 1.
 
     Example:
         >>> headings = unmarked_headings("**Pumps**\\n\\nThey leak.\\n\\n**Taps**\\n\\nThey drip.")
@@ -233,31 +231,47 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
         ['Pumps', 'Taps']
     """
     view = MappedText()
-    bold = set()
     has_lists = _LIST.search(text, start)
-    for first, last in _paragraphs(text, start):
-        paragraph = text[first:last]
-        item = _ITEM.match(paragraph) if has_lists else None
-        is_item = item and not is_clean(paragraph[item.end() :].rstrip(" .\r\n"))
-        if is_item or paragraph.lstrip(" ").startswith(_NO_TEXT):
-            view.add(_INK.sub("|", paragraph), first, last, exact=True)
-        elif _BOLD_LINE.fullmatch(paragraph) and "\n" not in paragraph.rstrip():
-            bold.add(view.length)
-        if view.source_end < last:
-            for mark in _UNSEEN.finditer(text, first, last):
-                view.add(text[first : mark.start()], first, mark.start(), exact=True)
-                first = mark.end()
-            view.add(text[first:last], first, last, exact=True)
-        view.insert("\n")
+    spans = list(_paragraphs(text, start))
+    titles = [_bold_title(text[first:last].strip()) for first, last in spans]
+    around = zip(spans, ["", *titles], titles, [*titles[1:], "-"], strict=False)
+    has_bold = False
+    for (first, last), above, title, below in around:
+        words = text[first:last].strip()
+        end = first + len(text[first:last].rstrip())
+        item = has_lists and _ITEM.match(words)
+        if _NO_TEXT.match(words) or (item and not is_clean(words[item.end() :])):
+            view.add(_INK.sub("|", text[first:end]), first, end, exact=True)
+            first = end
+        for mark in _UNSEEN.finditer(text, first, end):
+            view.add(text[first : mark.start()], first, mark.start(), exact=True)
+            first = mark.end()
+        view.add(text[first:end], first, end, exact=True)
+        is_title = (
+            title
+            and not (is_label(above) or is_label(title))
+            and (not below or below[0].isdigit())
+        )
+        has_bold |= bool(is_title)
+        view.insert("\n---\n\n" if is_title else "\n\n", last - 1)
     source_map = view.source_map(len(text))
     headings = []
-    for heading in plain_headings("".join(view.parts), bold, is_marked_up=True):
+    for heading in plain_headings("".join(view.parts), is_marked_up=True):
         first, last = source_map.span(heading.start, heading.end)
         while first > start and text[first - 1] in "*\\":
             first -= 1
+        level = 1 if has_bold else heading.level
         title = plain_title(heading.title)
-        headings.append(Heading(heading.level, title, first, last))
+        headings.append(Heading(level, title, first, min(last, len(text))))
     return headings
+
+
+def _bold_title(paragraph: str) -> str:
+    """The title that a bold line holds; "" for anything else."""
+    title = plain_title(paragraph) if _BOLD_LINE.fullmatch(paragraph) else ""
+    if MARK.match(title):
+        title = title.removesuffix(".")
+    return title if is_short_title(title) else ""
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:

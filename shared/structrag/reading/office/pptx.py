@@ -21,7 +21,6 @@ from structrag.reading.plain_titles import is_short_title
 from structrag.text.numbers import whole_number
 
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_TITLES = ("title", "ctrTitle")
 _SIZE = 1800  # of type, where nothing says it
 _REPEATED = ("sldNum", "dt", "ftr")  # number, date and footer of a slide
 
@@ -29,8 +28,8 @@ _REPEATED = ("sldNum", "dt", "ftr")  # number, date and footer of a slide
 def to_markdown(data: bytes, name: str = "") -> Draft:
     """A PowerPoint file as Markdown, in the order in which its slides are shown.
 
-    The title of a slide is a heading; a slide without one goes on with the section before. Where
-    no slide names its title, it is the topmost short text of the largest type. Shapes come by their
+    The title of a slide is a heading; so is its first short text in the largest type, where none is
+    named its title. A slide without one goes on with the section before. Shapes come by their
     places, row by row. Notes
     are quotes below their slide, charts are tables, pictures their alternative texts. Slide
     numbers, dates and footers are left out. Hidden slides are kept, and named in `uncertain`.
@@ -44,12 +43,11 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     if root.tag != f"{_P}presentation":
         package.refuse("it holds no slides. Give it the suffix of its real format.")
     parts = targets(package, main)
-    entries = [parts.get(each.get(f"{R}id", "")) for each in root.iter(f"{_P}sldId")]
-    trees = {part: package.xml(part) for part in entries if part}
-    slides = _Slides(package, not any(map(_names_title, trees.values())))
-    for number, part in enumerate(entries, 1):
+    slides = _Slides(package)
+    for number, entry in enumerate(root.iter(f"{_P}sldId"), 1):
+        part = parts.get(entry.get(f"{R}id", ""))
         if part:
-            slides.add(number, part, trees[part])
+            slides.add(number, part)
         else:
             slides.uncertain.append(f"Slide {number} is missing in the file.")
     removed = dict.fromkeys(slides.removed)
@@ -57,15 +55,15 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
 
 
 class _Slides:
-    def __init__(self, package: Package, looks_for_titles: bool) -> None:
+    def __init__(self, package: Package) -> None:
         self.package = package
-        self.looks_for_titles = looks_for_titles
         self.placed = PlacedText()
         self.title = ""
         self.uncertain: list[str] = []
         self.removed: list[str] = []
 
-    def add(self, number: int, part: str, slide: Element) -> None:
+    def add(self, number: int, part: str) -> None:
+        slide = self.package.xml(part)
         label = f"slide {number}"
         if slide.get("show", "1") in ("0", "false"):
             label += " (hidden)"
@@ -73,9 +71,8 @@ class _Slides:
         tree = slide.find(f"{_P}cSld/{_P}spTree")
         found = [] if tree is None else list(shapes(tree))
         kinds = [_placeholder(shape) for shape in found]
-        titles = [i for i, kind in enumerate(kinds) if kind in _TITLES]
-        if self.looks_for_titles:
-            titles = _largest(found, kinds)
+        titles = [i for i, kind in enumerate(kinds) if kind in ("title", "ctrTitle")]
+        titles = titles or _titles_by_look(found, kinds)
         title = plain_text(found[titles[0]]) if titles else ""
         self.placed.enter(label)
         self.placed.heading(1, title)
@@ -102,30 +99,20 @@ class _Slides:
                 self.placed.quote(plain_text(shape))
 
 
-def _names_title(slide: Element) -> bool:
-    return any(
-        each.get("type") in _TITLES and plain_text(shape)
-        for shape in slide.iter(f"{_P}sp")
-        for each in shape.iter(f"{_P}ph")
-    )
-
-
-def _largest(found: list[Element], kinds: list[str]) -> list[int]:
+def _titles_by_look(found: list[Element], kinds: list[str]) -> list[int]:
     """The place of the shape that looks like a slide's title, if there is one: it is named so, or
     is the first and in the largest type, and some other text is smaller."""
-    texts = [
-        i
+    texts = {
+        i: plain_text(shape)
         for i, (shape, kind) in enumerate(zip(found, kinds, strict=True))
-        if local(shape) == "sp" and kind not in _REPEATED and plain_text(shape)
-    ]
-    names = (named(found[i]) for i in texts)
-    titles = [
-        i for i, name in zip(texts, names, strict=True) if name.startswith("Title")
-    ]
+        if local(shape) == "sp" and kind not in _REPEATED
+    }
+    texts = {i: text for i, text in texts.items() if text}
+    titles = [i for i in texts if named(found[i]).startswith("Title")]
     sizes = [_size(found[i]) for i in texts]
-    if not titles and sizes and sizes[0] == max(sizes) > min(sizes[1:], default=_SIZE):
-        titles = texts
-    return [i for i in titles[:1] if is_short_title(plain_text(found[i]))]
+    if sizes and sizes[0] == max(sizes) > min(sizes[1:], default=_SIZE):
+        titles += texts
+    return [i for i in titles[:1] if is_short_title(texts[i])]
 
 
 def _size(shape: Element) -> int:

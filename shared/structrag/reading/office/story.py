@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
-from structrag.reading.numbering import MARK, is_labelled
+from structrag.reading.numbering import is_label
 from structrag.reading.office.tables import Cell, pipe_table, spread
 from structrag.reading.plain_titles import is_clean, is_short_title
 
@@ -172,10 +172,9 @@ def _without_titles(pieces: Sequence[StoryPiece]) -> Iterator[StoryPiece]:
     deeper items or text below.
     """
     for piece, below in pairwise([*pieces, StoryPiece("")]):
-        number = MARK.match(piece.label)
         stands_out = piece.is_bold or (piece.text.isupper() and is_clean(piece.text))
         is_title = is_short_title(piece.text.removesuffix(".")) and (
-            stands_out or (number and is_labelled(number))
+            stands_out or is_label(piece.label)
         )
         has_text = below.depth > piece.depth or (below.text and not below.depth)
         if piece.depth and piece.label and is_title and has_text:
