@@ -256,6 +256,8 @@ def _arabic_value(shown: str) -> Value:
     digits = shown.rstrip(ascii_letters + "\u00a0 -")
     suffix = shown[len(digits) :].strip("\u00a0 -").lower()
     value: list[float] = [int(part) for part in re.split("[.．-]", digits)]
+    if "-" in digits:  # L. 111-1-1 is beside L. 111-1
+        value[1:] = [sum(part / 1000**place for place, part in enumerate(value[1:]))]
     if len(value) > 1 and value[-1] == 0:
         value.pop()  # 3.0 is written for 3
     if suffix:
