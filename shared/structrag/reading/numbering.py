@@ -139,8 +139,12 @@ _LETTER_NUMBERS = {
 }
 
 
-def _any_of(words: object) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))  # type: ignore[call-overload]
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern of words, the longest first. Grouped by their initials, they take less time."""
+    rests: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        rests.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items())
 
 
 _SPACE = r"[ \t\u00a0\u2007\u202f\u3000]*"

@@ -72,8 +72,11 @@ def _in_rows(children: Iterable[Element]) -> list[Element]:
 
 def _box(shape: Element) -> tuple[int, int, int] | None:
     """The top of a shape or group, its middle, and its left edge."""
-    place = next((each for each in shape.iter() if local(each) == "xfrm"), shape)
-    if place is shape or len(place) < 2:
+    places = (
+        each if local(each) == "xfrm" else each.find(f"{A}xfrm") for each in shape
+    )
+    place = next((each for each in places if each is not None), ())
+    if len(place) < 2:
         return None
     left, top = (whole_number(place[0].get(name), 0) for name in "xy")
     return top, top + whole_number(place[1].get("cy"), 0) // 2, left
