@@ -14,23 +14,28 @@ Value = tuple[float, ...]  # 5a is 5.01
 # Words before numbers, each line behind the family that they number, in the languages whose
 # sentences are known. What stands behind the last article of a law is as an annex.
 _LABELS = """
-part Part Partie Teil Parte Deel Часть Частина Część Část Del Osa Kısım Μέρος Phần الجزء بخش भाग חלק ภาค
+part Part Partie Teil Parte Deel Часть Частина Część Část Del Osa Kısım Μέρος Phần الجزء بخش भाग
+part חלק ภาค
 book Book Livre Buch Libro Livro Boek Книга Kniha Księga Kitap Βιβλίο الكتاب کتاب ספר บรรพ
-title Title Titre Titel Título Titolo Раздел Розділ Dział Hlava Avdelning Τίτλος الباب باب שער ลักษณะ
-chapter Chapter Chap Chapitre Kapitel Kap Capítulo Capitolo Capo Cap Hoofdstuk Глава Rozdział Kapitola
-chapter Kapittel Luku Peatükk Poglavje Κεφάλαιο Bölüm Capitolul BAB Chương الفصل فصل अध्याय פרק หมวด
-section Section Sec Sección Seção Secção Sezione Abschnitt Afdeling Paragraaf Paragraf Avsnitt Afsnit
-section Oddział Oddíl Jagu Odsek Ενότητα Τμήμα Bagian Mục القسم अनुभाग סימן ส่วนที่ ส่วน
+title Title Titre Titel Título Titolo Раздел Розділ Dział Hlava Avdelning Τίτλος الباب باب שער
+title ลักษณะ
+chapter Chapter Chap Chapitre Kapitel Kap Capítulo Capitolo Capo Cap Hoofdstuk Глава Rozdział
+chapter Kapitola Kapittel Luku Peatükk Poglavje Κεφάλαιο Bölüm Capitolul BAB Chương الفصل فصل
+chapter अध्याय פרק หมวด
+section Section Sec Sección Seção Secção Sezione Abschnitt Afdeling Paragraaf Paragraf Avsnitt
+section Afsnit Oddział Oddíl Jagu Odsek Ενότητα Τμήμα Bagian Mục القسم अनुभाग סימן ส่วนที่ ส่วน
 § §
-article Rule Regulation Article Artículo Articulo Artigo Articolo Artikel Art Статья Стаття Artykuł
-article Článek Artikkel Artikla Člen Άρθρο Madde Articolul Pasal Điều المادة ماده धारा अनुच्छेद סעיף มาตรา
+article Rule Regulation Article Artículo Articulo Artigo Articolo Artikel Art Статья Стаття
+article Artykuł Článek Artikkel Artikla Člen Άρθρο Madde Articolul Pasal Điều المادة ماده धारा
+article अनुच्छेद סעיף มาตรา
 clause Clause Item Klausel Clausola Cláusula Klauzula Klausul Пункт ข้อ
 outer Exhibit Schedule Appendix Annex Attachment Annexe Anexo Apéndice Apêndice Allegato Appendice
 outer Anlage Anhang Bijlage Приложение Załącznik Příloha Bilag Bilaga Vedlegg Liite Lisa Παράρτημα
 outer Priloga ملحق Disposición_adicional Disposición_transitoria Disposición_derogatoria
 outer Disposición_final Disposição_final Disposição_transitória
-item Step Lesson Unit Module Phase Stage Exercise Question Session Task TOP Schritt Übung Frage Lektion
-item Aufgabe Étape Leçon Paso Lección Passo Lezione Lição Stap Les Шаг Урок Krok Trin Steg Lekcja
+item Step Lesson Unit Module Phase Stage Exercise Question Session Task TOP Schritt Übung Frage
+item Lektion Aufgabe Étape Leçon Paso Lección Passo Lezione Lição Stap Les Шаг Урок Krok Trin Steg
+item Lekcja
 """
 _UNITS = """
 part 编 編 篇 部 部分 편 부
@@ -199,14 +204,11 @@ def roman_value(numeral: str) -> int:
 def read_number(mark: re.Match[str]) -> Number:
     """The number of a `MARK`."""
     if mark["ordered"]:
-        family = _ORDERED_FAMILIES[mark["ordered"]]
-        return Number(
-            _KINDS.get(family, "number"), family, (_ordinal_value(mark["ordinal"]),)
-        )
+        value: float = _ordinal_value(mark["ordinal"])
+        return _labelled(_ORDERED_FAMILIES[mark["ordered"]], value)
     if mark["unit"]:
-        family = _UNIT_FAMILIES[mark["unit"]]
         value = _han_value(mark["count"]) + _han_value(mark["branch"] or "0") / 100
-        return Number(_KINDS.get(family, "number"), family, (value,))
+        return _labelled(_UNIT_FAMILIES[mark["unit"]], value)
     if mark["han"] or mark["boxed"]:
         value = _han_value(mark["han"] or mark["boxed"])
         return Number("letter", "一、" if mark["han"] else "（一）", (value,))
@@ -214,17 +216,20 @@ def read_number(mark: re.Match[str]) -> Number:
     family = _FAMILIES.get(mark["label"] or "", "")
     if family == "outer":
         return Number("" if "." in shown else "outer", family, ())
-    kind = _KINDS.get(family, "number")
-    if shown.casefold() in _WORD_VALUES and family:
-        return Number(kind, family, (_WORD_VALUES[shown.casefold()],))
+    if family and shown.casefold() in _WORD_VALUES:
+        return _labelled(family, _WORD_VALUES[shown.casefold()])
     if family and (letters := shown.replace("ΣΤ", "Ϛ"))[0] in _LETTER_NUMBERS:
         value = sum(_LETTER_NUMBERS.get(letter, 0) for letter in letters)
-        return Number(kind, family, (value,))
+        return _labelled(family, value)
     if family == "article":
         shown = shown.lstrip("LRDAO.*\u00a0 ") or shown
     if shown[0].isdigit():
-        return Number(kind, family or _arabic(mark), _arabic_value(shown))
+        return _labelled(family or _arabic(mark), *_arabic_value(shown))
     return _number_in_letters(mark, shown, family)
+
+
+def _labelled(family: str, *value: float) -> Number:
+    return Number(_KINDS.get(family, "number"), family, value)
 
 
 _KINDS = dict.fromkeys(("part", "book", "title", "chapter", "article"), "upper") | {
@@ -470,8 +475,9 @@ _BACK_MATTER = frozenset(
     |disposizioni transitorie e finali|disposición final|disposición transitoria
     |disposición adicional|disposición derogatoria|disposiciones finales|disposiciones transitorias
     |disposiciones adicionales|disposições finais|disposições transitórias|slotbepalingen
-    |disposições finais e transitórias|final provisions|transitional provisions|заключительные положения
-    |przepisy końcowe|závěrečná ustanovení|τελικές διατάξεις|son hükümler|أحكام ختامية|บทเฉพาะกาล
+    |disposições finais e transitórias|final provisions|transitional provisions
+    |заключительные положения|przepisy końcowe|závěrečná ustanovení|τελικές διατάξεις|son hükümler
+    |أحكام ختامية|บทเฉพาะกาล
     |הוראות סיום|loppusäännökset|slutbestämmelser|slutbestemmelser""".replace(
         "\n    ", ""
     ).split("|")

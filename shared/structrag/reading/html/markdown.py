@@ -18,8 +18,8 @@ _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 
 
 def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
-    """Blocks of Markdown of what `read_html` read, "" for a blank one. Sentences on what may be wrong are appended to
-    `unsure`."""
+    """Blocks of Markdown of what `read_html` read, "" for a blank one. Sentences on what may be
+    wrong are appended to `unsure`."""
     parts: list[str] = []
     for piece in _pieces(layout):
         raw = text[piece.start : piece.end]

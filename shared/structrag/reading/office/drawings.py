@@ -75,8 +75,8 @@ def _box(shape: Element) -> tuple[int, int, int] | None:
     places = (
         each if local(each) == "xfrm" else each.find(f"{A}xfrm") for each in shape
     )
-    place = next((each for each in places if each is not None), ())
-    if len(place) < 2:
+    place = next((each for each in places if each is not None), None)
+    if place is None or len(place) < 2:
         return None
     left, top = (whole_number(place[0].get(name), 0) for name in "xy")
     return top, top + whole_number(place[1].get("cy"), 0) // 2, left

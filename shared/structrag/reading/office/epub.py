@@ -25,7 +25,7 @@ from structrag.records import Layout
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document")
-
+_LONGEST = 500  # characters of a block that shows a title
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*>")
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 _ANCHOR = re.compile(r"""\s(?:id|name)=["']([^"'<>]{1,500})["']""")
@@ -36,9 +36,9 @@ _Entry = tuple[str, int, str]  # an anchor, its level and title
 def to_markdown(data: bytes, name: str = "") -> Draft:
     """A book as Markdown, in the order of its spine. Its places are the files of its pages.
 
-    The title is that of the book's metadata. Where the table of contents names
-    most of its parts without headings, its entries are theirs. The page of navigation is left out,
-    with its lines in `removed`.
+    The title is that of the book's metadata. Where the table of contents names more than twice
+    as many places as there are headings, its entries are those of pages without any. The page of
+    navigation is left out, with its lines in `removed`.
 
     Raises:
         InvalidDocument: The file is not an EPUB file, or it is broken, encrypted or too large.
@@ -99,10 +99,8 @@ def _contents(
     contents: dict[str, list[_Entry]] = {}
     for item in sorted(items, key=lambda item: "nav" not in item.get("properties", "")):
         part = joined(folder, item.get("href", ""))
-        is_contents = "nav" in item.get("properties", "").split() or part.endswith(
-            ".ncx"
-        )
-        if is_contents and part in package and not contents:
+        is_nav = "nav" in item.get("properties", "").split()
+        if (is_nav or part.endswith(".ncx")) and part in package and not contents:
             with suppress(InvalidDocument):
                 root = safe_xml(_DOCTYPE.sub(b"", package.data(part), 1))
                 for target, level, title in _entries(root):
@@ -119,7 +117,9 @@ def _entries(root: Element) -> Iterator[_Entry]:
     while stack:
         element, level = stack.pop()
         name = local(element)
-        if name == "pageList" or "toc" not in element.get(_TYPE, "toc"):
+        if name == "pageList" or (
+            name == "nav" and "toc" not in element.get(_TYPE, "toc")
+        ):
             continue
         if name in ("a", "navLabel"):
             title = " ".join("".join(element.itertext()).split())
@@ -141,11 +141,12 @@ def _add_titles(
         (text_offset(layout.source_map, anchors.get(anchor, 0)), level, title)
         for anchor, level, title in entries
     ]
-    for offset, level, title in sorted(named, key=itemgetter(0), reverse=True):
+    for offset, level, title in sorted(named, key=itemgetter(0))[::-1]:
         first = last = max(bisect_right(starts, offset) - 1, 0)
         rest = _letters(title)
-        while shown := _letters("".join(parts[last : last + 1])):
-            if not rest.startswith(shown):
+        while last < len(parts) and len(parts[last]) < _LONGEST:
+            shown = _letters(parts[last])
+            if not shown or not rest.startswith(shown):
                 break
             rest = rest.removeprefix(shown)
             last += 1
