@@ -299,7 +299,8 @@ def xlsx(source: str) -> bytes:
 
 def epub(source: str) -> bytes:
     """A book: each line is the body of a chapter; `title Text` its title; `nav BODY` is the page of
-    navigation; `ncx BODY` the older contents; a line that begins with `<?xml` or `<html` is the whole file."""
+    navigation; `ncx BODY` the older contents; a line that begins with `<?xml` or `<html` is the
+    whole file."""
     items, spine, parts, title = [], [], {}, ""
     for number, line in enumerate(source.splitlines()):
         head, _, text = line.partition(" ")

@@ -213,6 +213,7 @@ _UNSEEN = re.compile(r"\.?\*\*[ \t]*\Z|\*\*|\\(?=[!-/:-@\[-`{-~])")
 _INK = re.compile(r"\S")
 _ITEM = re.compile(r"\d{1,9}[.)][ \t]")
 _LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
+_INDENTED = re.compile(r"\s{0,9}\n[ \t]{2,9}\S")  # goes on with an item
 _NO_TEXT = re.compile(
     r"[|>`~<]|!?\["
 )  # begin tables, quotes, code, HTML, notes, pictures
@@ -239,8 +240,12 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
     for (first, last), above, title, below in around:
         words = text[first:last].strip()
         end = first + len(text[first:last].rstrip())
-        item = has_lists and _ITEM.match(words)
-        if _NO_TEXT.match(words) or (item and not is_clean(words[item.end() :])):
+        item = _ITEM.match(words)
+        is_item = item and (
+            _INDENTED.match(text, last)
+            or (has_lists and not is_clean(words[item.end() :]))
+        )
+        if is_item or _NO_TEXT.match(words):
             view.add(_INK.sub("|", text[first:end]), first, end, exact=True)
             first = end
         for mark in _UNSEEN.finditer(text, first, end):
