@@ -26,7 +26,7 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document")
 _LONGEST = 500  # characters of a block that shows a title
-_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*>")
+_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]{0,500}>")
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 _ANCHOR = re.compile(r"""\s(?:id|name)=["']([^"'<>]{1,500})["']""")
 
