@@ -309,12 +309,17 @@ def xlsx(source: str) -> bytes:
 
 def epub(source: str) -> bytes:
     """A book: each line is the body of a chapter; `title Text` its title; `nav BODY` is the page of
-    navigation; a line that begins with `<?xml` or `<html` is the whole file."""
+    navigation; `ncx BODY` the older contents; a line that begins with `<?xml` or `<html` is the
+    whole file."""
     items, spine, parts, title = [], [], {}, ""
     for number, line in enumerate(source.splitlines()):
         head, _, text = line.partition(" ")
         if head == "title":
             title = f"<dc:title>{escape(text)}</dc:title>"
+            continue
+        if head == "ncx":
+            parts["OPS/toc.ncx"] = f"<!DOCTYPE ncx><ncx><navMap>{text}</navMap></ncx>"
+            items.append('<item href="toc.ncx" media-type="application/x-dtbncx+xml"/>')
             continue
         is_nav = head == "nav"
         body = text if is_nav else line

@@ -29,14 +29,14 @@ def page_draft(source: str) -> Draft:
 
 
 def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
-    """Blocks of Markdown of what `read_html` read. Sentences on what may be wrong are appended to
-    `unsure`."""
+    """Blocks of Markdown of what `read_html` read, "" for a blank one. Sentences on what may be
+    wrong are appended to `unsure`."""
     parts: list[str] = []
     for piece in _pieces(layout):
         raw = text[piece.start : piece.end]
         if not raw.strip():
-            continue
-        if isinstance(piece, Heading):
+            parts.append("")
+        elif isinstance(piece, Heading):
             parts.append(heading_line(piece.level, piece.title))
         else:
             parts.append(_block(piece, raw, unsure))
