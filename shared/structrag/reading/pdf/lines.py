@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, NamedTuple
+from unicodedata import bidirectional
 
+from structrag.reading.pdf.bidi import has_rtl, is_rtl, logical_order, with_brackets
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import TextPiece, Turn
 
+# Of the font size, by which the baselines of a row may differ, and those of raised figures.
+_SAME_ROW, _MOST_RAISED = 0.45, 0.7
+_ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
 # Of the font size; a piece over another by more is its shadow, or other text.
@@ -20,7 +29,6 @@ _SMALL, _RAISED = (
 _SMALL_CAPITALS = (
     1.5  # times their size: the capitals beside them are smaller than that
 )
-_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
 @dataclass
@@ -111,7 +119,10 @@ def lines_of(
 ) -> list[Line]:
     """The page's lines, unsorted: runs of text on one row. A wide gap ends a run, and a rule of a
     table."""
-    runs = list(_runs(pieces, turn, grids))
+    by_glyph = has_rtl("".join(piece.text for piece in pieces))
+    if by_glyph:
+        pieces = list(_as_read(pieces, turn, grids))
+    runs = list(_runs(pieces, turn, grids, by_glyph))
     upright = sorted(
         (run for run in runs if run.upright), key=lambda run: (run.baseline, run.left)
     )
@@ -126,16 +137,158 @@ def _text(run: _Run) -> str:
     return " ".join(text.split())
 
 
-def _runs(
+def _as_read(
     pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid]
+) -> Iterator[TextPiece]:
+    """Words made of glyphs, in the order in which they are read. The first of a run is `ended`."""
+    share = 4 if is_rtl("".join(piece.text for piece in pieces)) else 2
+    whole = _one_a_glyph(pieces)
+    glyphs = [_Glyph.of(piece, turn) for piece in whole if _is_upright(piece, turn)]
+    for row in _glyph_rows(glyphs):
+        for run in _glyph_runs(row, grids):
+            yield from _words(run, share)
+    yield from (piece for piece in pieces if not _is_upright(piece, turn))
+
+
+def _one_a_glyph(pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
+    """The pieces, with what one glyph shows together. PDFium gives those from right to left
+    in reverse, unless it parts their box."""
+    shown: defaultdict[tuple[Any, ...], list[TextPiece]] = defaultdict(list)
+    for piece in pieces:
+        shown[piece.baseline, piece.drawn_by].append(piece)
+    for parts in shown.values():
+        if has_rtl(parts[0].text):
+            parts = sorted(parts, key=_letters_first)[::-1]
+        text = "".join(piece.text for piece in parts)
+        if _ALEF_LAM.match(text):  # PDFium knows the letter that is both
+            text = text[1] + text[0] + text[2:]
+        yield _as_one(parts, text)
+
+
+def _letters_first(piece: TextPiece) -> tuple[bool, float]:
+    return not _is_mark(piece.text[0]), piece.box[0]
+
+
+def _is_mark(letter: str) -> bool:
+    return bidirectional(letter) == "NSM"
+
+
+def _glyph_rows(glyphs: Iterable[_Glyph]) -> list[list[_Glyph]]:
+    """Glyphs by baseline. Marks and raised figures join the nearest row of larger ones."""
+    heights: list[float] = []
+    rows: list[list[_Glyph]] = []
+    for glyph in sorted(glyphs, key=lambda glyph: (glyph.is_mark, -glyph.size)):
+        i = bisect_left(heights, glyph.y)
+        near = range(max(0, i - 1), min(i + 1, len(rows)))
+        nearest = min(near, key=lambda k: abs(heights[k] - glyph.y), default=0)
+        if near and abs(heights[nearest] - glyph.y) <= glyph.reach(rows[nearest][0]):
+            rows[nearest].append(glyph)
+        else:
+            heights.insert(i, glyph.y)
+            rows.insert(i, [glyph])
+    return rows
+
+
+def _is_upright(piece: TextPiece, turn: Turn) -> bool:
+    return abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
+
+
+class _Glyph(NamedTuple):
+    """A glyph on the turned page."""
+
+    place: float  # from the left; its middle if it shows a mark
+    x: float
+    y: float
+    right: float
+    is_mark: bool
+    piece: TextPiece
+
+    @property
+    def size(self) -> float:
+        return self.piece.style.size
+
+    def reach(self, other: _Glyph) -> float:
+        """How far from its baseline that of a row may be which a larger glyph began."""
+        is_raised = self.size < _SMALL * other.size and self.piece.text.isdigit()
+        share = _MOST_RAISED if self.is_mark or is_raised else _SAME_ROW
+        return share * other.size
+
+    @classmethod
+    def of(cls, piece: TextPiece, turn: Turn) -> _Glyph:
+        x, y = turn.point(*piece.baseline)
+        left, _, right, _ = turn.rectangle(*piece.box)
+        marks = list(map(_is_mark, piece.text))
+        place = (left + right) / 2 if any(marks) else x
+        return cls(place, x, y, right, marks[0], piece)
+
+
+def _glyph_runs(
+    row: Iterable[_Glyph], grids: Sequence[Grid]
+) -> Iterator[list[TextPiece]]:
+    """What stands between wide gaps and rules, from left to right. A blank parts words."""
+    run: list[TextPiece] = []
+    edge, blank = 0.0, False
+    for glyph in sorted(row, key=lambda glyph: glyph.place):
+        _, x, y, right, is_mark, piece = glyph
+        if piece.text.isspace():
+            # PDFium adds blanks of its own at places that follow the order of the file.
+            blank = blank or piece.drawn_by is not None
+            continue
+        gap, size = x - edge, piece.style.size
+        if run and (gap > GAP * size or _ruled(grids, edge, x, y)):
+            yield run
+            run = []
+        if run and is_mark:
+            run[-1] = run[-1]._replace(text=run[-1].text + piece.text)
+            continue
+        if run and (blank or gap > _WORD_GAP * size):
+            # What is drawn apart is of another direction: "25 kg" from right to left.
+            is_apart = piece.drawn_by != run[-1].drawn_by
+            run.append(piece._replace(text="\t" if is_apart else " "))
+        run.append(piece)
+        edge, blank = max(edge, right) if run[1:] else right, False
+    if run:
+        yield run
+
+
+def _as_one(pieces: Sequence[TextPiece], text: str, **changes: bool) -> TextPiece:
+    lefts, bottoms, rights, tops = zip(*(piece.box for piece in pieces), strict=True)
+    box = min(lefts), min(bottoms), max(rights), max(tops)
+    return pieces[0]._replace(text=text, box=box, **changes)
+
+
+def _words(run: Sequence[TextPiece], share: int) -> Iterator[TextPiece]:
+    units = [piece.text for piece in run]
+    order = logical_order(units, is_rtl("".join(units), share))
+    text = with_brackets("".join(units[place] for place in order))
+    start, ended = 0, True
+    for key, group in groupby(order, lambda place: _look(run[place])):
+        word = [run[place] for place in group]
+        end = start + sum(len(piece.text) for piece in word)
+        if key:
+            space = text[start - 1 : start].isspace()
+            yield _as_one(word, text[start:end], space=space, ended=ended)
+            ended = False
+        start = end
+
+
+def _look(piece: TextPiece) -> tuple[Any, ...]:
+    """What the glyphs of a word share; nothing for a blank."""
+    return () if piece.text.isspace() else (piece.style, piece.baseline[1])
+
+
+def _runs(
+    pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid], by_glyph: bool
 ) -> Iterator[_Run]:
     run: _Run | None = None
     for number, piece in enumerate(pieces):
         left, _, right, _ = turn.rectangle(*piece.box)
         _, baseline = turn.point(*piece.baseline)
-        upright = abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
-        if run is not None and not _continues(
-            run, piece, left, right, baseline, upright, grids
+        upright = _is_upright(piece, turn)
+        if run is not None and not (
+            not piece.ended
+            if by_glyph and upright and run.upright
+            else _continues(run, piece, left, right, baseline, upright, grids)
         ):
             yield run
             run = None
@@ -164,7 +317,7 @@ def _continues(
         return not piece.ended
     sizes = piece.style.size, next(iter(run.sizes))
     size = max(sizes)
-    if abs(baseline - run.baseline) > 0.45 * size:
+    if abs(baseline - run.baseline) > _SAME_ROW * size:
         return False
     last_left, last_right = run.last
     gap = max(left - last_right, last_left - right)
@@ -219,9 +372,6 @@ def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
 
 
 def _join(left: Line, right: Line, space: str) -> Line:
-    texts = [left.text, right.text]
-    if is_rtl(left.text) and is_rtl(right.text):
-        texts.reverse()
     longer = max(left, right, key=lambda line: len(line.text))
     larger = max(left, right, key=lambda line: line.size)
     capitals = left.text.isupper() and right.text.isupper()
@@ -229,7 +379,7 @@ def _join(left: Line, right: Line, space: str) -> Line:
         longer = larger
     return replace(
         longer,
-        text=space.join(texts),
+        text=f"{left.text}{space}{right.text}",
         bold=left.bold and right.bold,
         italic=left.italic and right.italic,
         mono=left.mono and right.mono,
@@ -243,8 +393,3 @@ def _join(left: Line, right: Line, space: str) -> Line:
 
 def _stands_out(line: Line) -> bool:
     return (line.bold or line.italic) and not line.lead
-
-
-def is_rtl(text: str) -> bool:
-    """Whether most letters are of a script written from right to left."""
-    return 2 * len(_RTL.findall(text)) > sum(map(str.isalpha, text))

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any
 from unicodedata import normalize
 
+from structrag.reading.pdf.bidi import has_rtl
 from structrag.reading.pdf.pages import NamedHeading
 from structrag.reading.pdf.pieces import text_objects
 from structrag.reading.pdf.rows import Row, are_small_capitals
@@ -162,7 +163,9 @@ def _end_of_run_in(text: str, wanted: str) -> int:
 
 
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+    letters = filter(str.isalnum, normalize("NFKC", text).casefold())
+    # PDFium gives those from right to left in any order.
+    return "".join(sorted(letters) if has_rtl(text) else letters)
 
 
 def _end_of(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from structrag.reading.pdf.bidi import has_rtl
 from structrag.reading.pdf.pages import Box
 
 _BOLD_NAME = re.compile(
@@ -25,6 +26,7 @@ _FIXED_PITCH, _ITALIC, _FORCE_BOLD = 1, 1 << 6, 1 << 18  # PDF 32000-1, table 12
 # PDFium's signs for a hyphen at a line's end, behind which no white space comes.
 _HYPHENS = {0x02: "-", 0xFFFE: "-"}
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
+_GLYPH = re.compile("[^\r\n]")
 
 
 class Turn(NamedTuple):
@@ -90,7 +92,7 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     turned = [0, 0, 0, 0]  # characters by quarter
     place = _places(raw, textpage)
     after = 0
-    for word in _WORD.finditer(text):
+    for word in (_GLYPH if has_rtl(text) else _WORD).finditer(text):
         white = text[after : word.start()]
         after = word.end()
         for start, end, drawn_by in _drawn(raw, textpage, word.start(), word.end()):

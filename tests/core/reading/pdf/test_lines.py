@@ -41,6 +41,20 @@ def test_pieces_of_the_file_go_on_with_a_row(
     assert [line.text for line in lines] == expected
 
 
+@examples
+def test_glyphs_are_read_by_their_places(shown: str, expected: str) -> None:
+    glyphs = [piece(glyph, 60 + 5 * i, space=False) for i, glyph in enumerate(shown)]
+    glyphs.reverse()  # a file may draw them in any order
+    assert lines_of(glyphs, Turn(0, PAGE), [])[0].text == expected
+
+
+def test_letters_that_one_glyph_shows_stay_together() -> None:
+    """As PDFium gives a ligature of two letters: in reverse, with one box."""
+    be, alef, te = piece("ب", 65), piece("ا", 65), piece("ت", 60)
+    lines = lines_of([te, alef, be], Turn(0, PAGE), [])
+    assert [line.text for line in lines] == ["بات"]
+
+
 @pytest.fixture
 def dejavu() -> str:
     matplotlib = pytest.importorskip("matplotlib")
