@@ -14,12 +14,14 @@ from unicodedata import bidirectional
 from structrag.reading.pdf.bidi import has_rtl, is_rtl, logical_order, with_brackets
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import TextPiece, Turn
+from structrag.reading.pdf.rows import space_between
 
 # Of the font size, by which the baselines of a row may differ, and those of raised figures.
 _SAME_ROW, _MOST_RAISED = 0.45, 0.7
 _ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
+_UNSPACED_GAP = 0.5  # the same in scripts that set no blanks between words
 # Of the font size; a piece over another by more is its shadow, or other text.
 _MOST_OVERLAP = 0.5
 _SMALL, _RAISED = (
@@ -294,7 +296,8 @@ def _runs(
             run = None
         if run is None:
             faint = piece.style.faint
-            run = _Run(left, right, baseline, (left, right), upright, faint, number)
+            drawn = -1 if piece.drawn_by == 0 else number
+            run = _Run(left, right, baseline, (left, right), upright, faint, drawn)
         run.add(piece, left, right, baseline)
     if run is not None:
         yield run
@@ -365,7 +368,9 @@ def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
         if near and not _ruled(
             grids, before.right, line.left, line.bottom - 0.2 * line.size
         ):
-            joined[-1] = _join(before, line, " " if gap > _WORD_GAP * size else "")
+            parts_words = space_between(before.text, line.text)
+            least = (_WORD_GAP if parts_words else _UNSPACED_GAP) * size
+            joined[-1] = _join(before, line, " " if gap > least else "")
         else:
             joined.append(line)
     return joined

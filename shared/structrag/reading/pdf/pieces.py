@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from structrag.reading.pdf.bidi import has_rtl
@@ -27,6 +28,7 @@ _FIXED_PITCH, _ITALIC, _FORCE_BOLD = 1, 1 << 6, 1 << 18  # PDF 32000-1, table 12
 _HYPHENS = {0x02: "-", 0xFFFE: "-"}
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _GLYPH = re.compile("[^\r\n]")
+_UPRIGHT_SCRIPTS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
 
 
 class Turn(NamedTuple):
@@ -78,7 +80,8 @@ class TextPiece(NamedTuple):
     style: _Style
     box: Box  # left, bottom, right, top in PDF coordinates
     baseline: tuple[float, float]
-    drawn_by: int | None  # address of the text object; None for what PDFium added
+    # Address of the text object; None for what PDFium added, 0 where the file's order tells nothing.
+    drawn_by: int | None
     space: bool  # white space stands before it
     ended: bool  # a line's end that PDFium saw stands before it
 
@@ -107,7 +110,40 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
             pieces.append(
                 TextPiece(shown, style, box, baseline, drawn_by, space, ended)
             )
+    if _UPRIGHT_SCRIPTS.search(text) and turned[0]:
+        upended = _upended(pieces)
+        if 2 * sum(len(piece.text) for piece in upended.values()) > sum(turned):
+            return [upended.get(i, piece) for i, piece in enumerate(pieces)], 3
     return pieces, turned.index(max(turned)) if any(turned) else -1
+
+
+def _upended(pieces: Sequence[TextPiece]) -> dict[int, TextPiece]:
+    """The pieces that stand in columns, as if they lay in rows of a page turned anticlockwise. They
+    are tall, or one stands right below another; in between nothing is blank."""
+    tall = (piece.text[1:] and _height(piece) > 1.6 for piece in pieces)
+    stacked = {i for i, is_tall in enumerate(tall) if is_tall}
+    columns = sorted(
+        range(len(pieces)),
+        key=lambda i: (round(pieces[i].baseline[0]), -pieces[i].baseline[1]),
+    )
+    for i, j in [*pairwise(columns), *pairwise(range(len(pieces)))]:
+        above, below = pieces[i], pieces[j]
+        size, gap = above.style.size, above.box[1] - below.box[3]
+        beside = abs(above.baseline[0] - below.baseline[0])
+        if beside < 0.3 * size and -0.5 * size < gap < 1.5 * size:
+            stacked |= {i, j}
+    return {
+        i: pieces[i]._replace(
+            style=pieces[i].style._replace(angle=270),
+            drawn_by=0,
+            space=pieces[i].space and not pieces[i].ended,
+        )
+        for i in stacked
+    }
+
+
+def _height(piece: TextPiece) -> float:
+    return (piece.box[3] - piece.box[1]) / piece.style.size
 
 
 def text_of(raw: Any, textpage: Any) -> str:

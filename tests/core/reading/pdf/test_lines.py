@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fixture_cases import examples
 from page_making import line
-from pdf_making import made, texts
+from pdf_making import made, texts, write
 
 from structrag.reading.pdf.lines import (
     _joined,
@@ -53,6 +53,26 @@ def test_letters_that_one_glyph_shows_stay_together() -> None:
     be, alef, te = piece("ب", 65), piece("ا", 65), piece("ت", 60)
     lines = lines_of([te, alef, be], Turn(0, PAGE), [])
     assert [line.text for line in lines] == ["بات"]
+
+
+def test_columns_of_japanese_are_read_from_right_to_left() -> None:
+    pytest.importorskip("reportlab")
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.cidfonts import CIDFont
+
+    columns = ("水を運びます。浮きが上がると", "止まります。")
+
+    def draw(canvas: Any) -> None:
+        font = CIDFont("HeiseiMin-W3", "UniJIS-UCS2-V")
+        pdfmetrics.registerFont(font)
+        canvas.setFont(font.fontName, 11)
+        for x, column in zip((480, 500), reversed(columns), strict=True):
+            canvas.drawString(x, 780, column.encode("utf-16-be").decode("latin-1"))
+        write(canvas, ["12"], 290, 30)  # the number of the page
+
+    page = read_pdf(made(draw))[0]
+    assert texts(page) == [*columns, "12"]
+    assert page.width > page.height
 
 
 @pytest.fixture
