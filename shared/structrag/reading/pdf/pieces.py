@@ -80,7 +80,7 @@ class TextPiece(NamedTuple):
     style: _Style
     box: Box  # left, bottom, right, top in PDF coordinates
     baseline: tuple[float, float]
-    # Address of the text object; None for what PDFium added, 0 where the file's order tells nothing.
+    # Address of the text object; None for what PDFium added, 0 for what has no place in its order.
     drawn_by: int | None
     space: bool  # white space stands before it
     ended: bool  # a line's end that PDFium saw stands before it
@@ -120,13 +120,17 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
 def _upended(pieces: Sequence[TextPiece]) -> dict[int, TextPiece]:
     """The pieces that stand in columns, as if they lay in rows of a page turned anticlockwise. They
     are tall, or one stands right below another; in between nothing is blank."""
-    tall = (piece.text[1:] and _height(piece) > 1.6 for piece in pieces)
-    stacked = {i for i, is_tall in enumerate(tall) if is_tall}
+    stacked: set[int] = set()
+    narrow: list[int] = []
+    for i, (text, style, (left, bottom, right, top), *_) in enumerate(pieces):
+        if len(text) == 1 or right - left < 1.6 * style.size:
+            narrow.append(i)
+        if len(text) > 1 and top - bottom > 1.6 * style.size:
+            stacked.add(i)
     columns = sorted(
-        range(len(pieces)),
-        key=lambda i: (round(pieces[i].baseline[0]), -pieces[i].baseline[1]),
+        narrow, key=lambda i: (round(pieces[i].baseline[0]), -pieces[i].baseline[1])
     )
-    for i, j in [*pairwise(columns), *pairwise(range(len(pieces)))]:
+    for i, j in [*pairwise(columns), *pairwise(narrow)]:
         above, below = pieces[i], pieces[j]
         size, gap = above.style.size, above.box[1] - below.box[3]
         beside = abs(above.baseline[0] - below.baseline[0])
@@ -140,10 +144,6 @@ def _upended(pieces: Sequence[TextPiece]) -> dict[int, TextPiece]:
         )
         for i in stacked
     }
-
-
-def _height(piece: TextPiece) -> float:
-    return (piece.box[3] - piece.box[1]) / piece.style.size
 
 
 def text_of(raw: Any, textpage: Any) -> str:
