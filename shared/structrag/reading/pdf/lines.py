@@ -57,6 +57,8 @@ class _Run:
         if self.lead is None and not stands_out and any(map(str.isalpha, piece.text)):
             before = len(" ".join("".join(self.text).split()))
             self.lead = before if self.bold or self.italic else 0
+        if piece.ended and abs(left - self.last[1]) <= _WORD_GAP * piece.style.size:
+            piece = piece._replace(space=False)  # behind a raised figure nothing ends
         self.text.append(self._apart(piece, self.baseline - baseline))
         self.left = min(self.left, left)
         self.right = max(self.right, right)
@@ -319,8 +321,9 @@ def _continues(
     if not upright:
         return not piece.ended
     sizes = piece.style.size, next(iter(run.sizes))
-    size = max(sizes)
-    if abs(baseline - run.baseline) > _SAME_ROW * size:
+    size, raised = max(sizes), run.baseline - baseline
+    is_small = piece.style.size < _SMALL * run.size
+    if not -_SAME_ROW <= raised / size <= (_MOST_RAISED if is_small else _SAME_ROW):
         return False
     last_left, last_right = run.last
     gap = max(left - last_right, last_left - right)

@@ -55,6 +55,24 @@ def test_letters_that_one_glyph_shows_stay_together() -> None:
     assert [line.text for line in lines] == ["بات"]
 
 
+@pytest.mark.parametrize("rise", [3, 4.8, 6.5])
+def test_raised_figures_belong_to_the_line_they_overlap(rise: float) -> None:
+    def draw(canvas: Any) -> None:
+        parts = [
+            (60, 700, 10, "20 km"),
+            (87.2, 700 + rise, 6, "2"),
+            (90.6, 700, 10, ") in 10"),
+            (118.4, 700 + rise, 6, "-3"),
+            (125.8, 700, 10, "s, the 4"),
+            (159.2, 700 + rise, 6, "th"),
+            (60, 688, 10, "time."),
+        ]
+        for x, y, size, text in parts:
+            write(canvas, [text], x, y, size)
+
+    assert texts(read_pdf(made(draw))[0]) == ["20 km^2) in 10^-3 s, the 4th", "time."]
+
+
 def test_columns_of_japanese_are_read_from_right_to_left() -> None:
     pytest.importorskip("reportlab")
     from reportlab.pdfbase import pdfmetrics
