@@ -1,15 +1,16 @@
-"""Decide whether the hyphen of a word broken at a line end belongs to the word, with the help of a
-list of English stems (see `english_stems_LICENSE.txt`)."""
+"""What a dictionary of English decides: whether the hyphen of a word broken at a line end belongs to
+the word, and which ligature a word lacks (see `english_stems_LICENSE.txt`)."""
 
 from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from itertools import product
 
 import Stemmer
 
@@ -78,6 +79,38 @@ class Hyphens:
         """Whether the hyphen stands for the rest of a later word. As in "pre- and post-war":
         nothing is to be joined there."""
         return second in _SUSPENDED and not self.counts[f"{first}{second}".casefold()]
+
+
+UNNAMED = re.compile("[\x01\x03-\x08\x0e-\x1f]")
+_LACKING = re.compile(
+    rf"[A-Za-z]{{0,30}}{UNNAMED.pattern}(?:[A-Za-z]|{UNNAMED.pattern}){{0,30}}"
+)
+_LIGATURES = ("fi", "fl", "ff", "ffi", "ffl")
+
+
+def named_ligatures(text: str) -> dict[int, str]:
+    """What control characters stand for, by their places: the one ligature that makes the word
+    English, else the usual one of such words, else U+FFFD."""
+    names = {sign.start(): "\ufffd" for sign in UNNAMED.finditer(text)}
+    usual: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    words = [word for word in _LACKING.finditer(text) if len(word[0]) > 1]
+    for word in words:
+        signs = sorted(set(UNNAMED.findall(word[0])))[:2]
+        ways = [
+            str.maketrans(dict(zip(signs, way, strict=True)))
+            for way in product(_LIGATURES, repeat=len(signs))
+        ]
+        known = are_english([word[0].lower().translate(way) for way in ways])
+        if known.count(True) == 1:
+            way = ways[known.index(True)]
+            for sign in UNNAMED.finditer(text, *word.span()):
+                names[sign.start()] = ligature = way[ord(sign[0])]
+                usual[sign[0]][ligature] += 1
+    for word in words:
+        for sign in UNNAMED.finditer(text, *word.span()):
+            if usual[sign[0]] and names[sign.start()] == "\ufffd":
+                names[sign.start()] = usual[sign[0]].most_common(1)[0][0]
+    return names
 
 
 def are_english(words: Sequence[str]) -> list[bool]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from structrag.reading.pdf.bidi import has_rtl
+from structrag.reading.pdf.hyphens import UNNAMED, named_ligatures
 from structrag.reading.pdf.pages import Box
 
 _BOLD_NAME = re.compile(
@@ -89,7 +90,9 @@ class TextPiece(NamedTuple):
 def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     """The text of a page in its file's order, and its turn. The second is the quarters most of the
     text is turned anticlockwise; -1 without text."""
-    text = text_of(raw, textpage)
+    text = _text_of(raw, textpage)
+    ligatures = named_ligatures(text) if UNNAMED.search(text) else {}
+    text = UNNAMED.sub("\ufffd", text)
     pieces: list[TextPiece] = []
     styles: dict[int | None, _Style] = {}
     turned = [0, 0, 0, 0]  # characters by quarter
@@ -104,6 +107,10 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
             style = styles[drawn_by]
             turned[round(style.angle / 90) % 4] += end - start
             shown = text[start:end].translate(_HYPHENS)
+            if ligatures:
+                shown = "".join(
+                    ligatures.get(i, letter) for i, letter in enumerate(shown, start)
+                )
             box, baseline = place(start, end - 1)
             space = start == word.start() and bool(white)
             ended = space and "\n" in white
