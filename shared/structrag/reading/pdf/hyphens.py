@@ -1,5 +1,5 @@
-"""What a dictionary of English decides: whether the hyphen of a word broken at a line end belongs to
-the word, and which ligature a word lacks (see `english_stems_LICENSE.txt`)."""
+"""Decisions by a list of English stems (see `english_stems_LICENSE.txt`): whether the hyphen of a word
+broken at a line end belongs to the word, and which ligature a word lacks."""
 
 from __future__ import annotations
 

@@ -585,6 +585,8 @@ def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
                 f"On page {number} the file does not say which {unknown} characters it shows; "
                 "they are U+FFFD here."
             )
+        if page.comments:
+            yield f"Page {number} has {pluralise(page.comments, 'comment')}: left out."
 
 
 def _loose_note(group: _Loose) -> str:

@@ -301,6 +301,14 @@ def bounds_of(raw: Any, item: Any) -> Box | None:
     return left, bottom, right, top
 
 
+def string_of(get: Callable[[Any, int], int]) -> str:
+    """The text that one of PDFium's functions writes into a buffer of so many bytes."""
+    length = get(None, 0)
+    buffer = (ctypes.c_ushort * max(length // 2, 1))()
+    get(buffer, length)
+    return bytes(buffer)[: max(length - 2, 0)].decode("utf-16-le", "replace")
+
+
 def _moved(piece: TextPiece, dx: float, dy: float, drawn_by: int) -> TextPiece:
     (left, bottom, right, top), (x, y) = piece.box, piece.baseline
     return piece._replace(
