@@ -1,5 +1,5 @@
-"""Decisions by a list of English stems (see `english_stems_LICENSE.txt`): whether the hyphen of a word
-broken at a line end belongs to the word, and which ligature a word lacks."""
+"""What a list of English stems (see `english_stems_LICENSE.txt`) decides: whether the hyphen of a
+word broken at a line end belongs to the word, and which ligature a word lacks."""
 
 from __future__ import annotations
 

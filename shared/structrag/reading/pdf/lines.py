@@ -322,8 +322,9 @@ def _continues(
         return not piece.ended
     sizes = piece.style.size, next(iter(run.sizes))
     size, raised = max(sizes), run.baseline - baseline
-    is_small = piece.style.size < _SMALL * run.size
-    if not -_SAME_ROW <= raised / size <= (_MOST_RAISED if is_small else _SAME_ROW):
+    if abs(raised) > _SAME_ROW * size and not (
+        0 < raised < _MOST_RAISED * size and piece.style.size < _SMALL * run.size
+    ):
         return False
     last_left, last_right = run.last
     gap = max(left - last_right, last_left - right)
