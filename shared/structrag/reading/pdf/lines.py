@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 from unicodedata import bidirectional
@@ -18,11 +18,12 @@ from structrag.reading.pdf.rows import space_between
 
 # Of the font size, by which the baselines of a row may differ, and those of raised figures.
 _SAME_ROW, _MOST_RAISED = 0.45, 0.7
+_SAME_BASELINE = 0.15  # the same for what a file draws apart
 _ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
 _UNSPACED_GAP = 0.5  # the same in scripts that set no blanks between words
-# Of the font size; a piece over another by more is its shadow, or other text.
+# Of the font size; a piece over another by more is other text.
 _MOST_OVERLAP = 0.5
 _SMALL, _RAISED = (
     0.9,
@@ -35,13 +36,9 @@ _SMALL_CAPITALS = (
 
 @dataclass
 class _Run:
-    left: float
-    right: float
+    """What the pieces of a line add up to."""
+
     baseline: float
-    last: tuple[float, float]  # left and right of the last piece
-    upright: bool
-    faint: bool
-    drawn: int  # place in the order of the file
     text: list[str] = field(default_factory=list)
     # Characters by size of the type.
     sizes: dict[float, int] = field(default_factory=dict)
@@ -52,17 +49,12 @@ class _Run:
     italic: int = 0
     mono: int = 0
 
-    def add(self, piece: TextPiece, left: float, right: float, baseline: float) -> None:
+    def add(self, piece: TextPiece, baseline: float) -> None:
         stands_out = piece.style.bold or piece.style.italic
         if self.lead is None and not stands_out and any(map(str.isalpha, piece.text)):
             before = len(" ".join("".join(self.text).split()))
             self.lead = before if self.bold or self.italic else 0
-        if piece.ended and abs(left - self.last[1]) <= _WORD_GAP * piece.style.size:
-            piece = piece._replace(space=False)  # behind a raised figure nothing ends
         self.text.append(self._apart(piece, self.baseline - baseline))
-        self.left = min(self.left, left)
-        self.right = max(self.right, right)
-        self.last = (left, right)
         size, count = piece.style.size, len(piece.text)
         self.sizes[size] = self.sizes.get(size, 0) + count
         if piece.style.bold:
@@ -75,19 +67,19 @@ class _Run:
     def _apart(self, piece: TextPiece, raised: float) -> str:
         """A piece as it joins the text: digits that are raised, or lowered ones behind a digit,
         are no part of a number."""
+        if not self.text or piece.space:
+            return f" {piece.text}" if self.text else piece.text
+        if self.sizes.keys() == {piece.style.size}:
+            return piece.text
         before = "".join(self.text)
-        if not before or piece.space:
-            return f" {piece.text}" if before else piece.text
         size, digits = self.size, piece.text.lstrip("-−+")[:1].isdigit()
         small = piece.style.size < _SMALL * size
         if digits and small and raised > _RAISED * size:
             return f"^{piece.text}"
         if digits and small and -raised > _RAISED * size and before[-1].isdigit():
             return f"_{piece.text}"
-        follows_mark = (
-            size < _SMALL * piece.style.size and -raised > _RAISED * piece.style.size
-        )
-        return f" {piece.text}" if follows_mark and before.isdigit() else piece.text
+        follows_mark = size < _SMALL * piece.style.size and before.isdigit()
+        return f" {piece.text}" if follows_mark else piece.text
 
     @property
     def size(self) -> float:
@@ -97,25 +89,19 @@ class _Run:
             return largest
         return max(self.sizes, key=lambda size: (self.sizes[size], size))
 
-    def line(self, text: str) -> Line:
-        size = self.size
-        half = sum(self.sizes.values()) / 2
-        top = self.baseline - 0.8 * size
-        return Line(
-            text,
-            size,
-            self.bold > half,
-            self.left,
-            self.right,
-            top,
-            top + size,
-            self.upright,
-            self.italic > half,
-            self.faint,
-            self.mono > half,
-            self.drawn,
-            self.lead or 0,
-        )
+
+class _Glyph(NamedTuple):
+    """A piece on the turned page. One of a script from right to left is what one glyph shows."""
+
+    piece: TextPiece
+    number: int  # its place in the order of the file, which tells where blanks are
+    left: float
+    right: float
+    baseline: float
+    row: float  # the baseline of its row
+    place: float  # where it stands in the row: its middle if it shows a mark
+    size: float
+    is_mark: bool
 
 
 def lines_of(
@@ -123,156 +109,190 @@ def lines_of(
 ) -> list[Line]:
     """The page's lines, unsorted: runs of text on one row. A wide gap ends a run, and a rule of a
     table."""
-    by_glyph = has_rtl("".join(piece.text for piece in pieces))
+    text = "".join(piece.text for piece in pieces)
+    by_glyph = has_rtl(text)
+    share = 4 if is_rtl(text) else 2
+    whole = _one_a_glyph(pieces) if by_glyph else pieces
+    upright: list[_Glyph] = []
+    turned: list[list[_Glyph]] = []
+    for number, piece in enumerate(whole):
+        glyph = _glyph(piece, number, turn, by_glyph)
+        if abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10:
+            upright.append(glyph)
+        # Turned text follows the file, as its places do not tell.
+        elif (
+            turned
+            and not piece.ended
+            and piece.style.faint == turned[-1][0].piece.style.faint
+        ):
+            turned[-1].append(glyph)
+        else:
+            turned.append([glyph])
+    lines = [
+        _line(list(_as_read(run, share)) if by_glyph else run, True)
+        for row in _rows(upright, _MOST_RAISED if by_glyph else _SAME_BASELINE)
+        for run in _runs(row, grids)
+    ]
+    return lines + [_line(run, False) for run in turned]
+
+
+def _glyph(piece: TextPiece, number: int, turn: Turn, by_glyph: bool) -> _Glyph:
+    left, _, right, _ = turn.rectangle(*piece.box)
+    x, y = turn.point(*piece.baseline)
+    place = left
+    marks = list(map(_is_mark, piece.text)) if by_glyph else [False]
     if by_glyph:
-        pieces = list(_as_read(pieces, turn, grids))
-    runs = list(_runs(pieces, turn, grids, by_glyph))
-    upright = sorted(
-        (run for run in runs if run.upright), key=lambda run: (run.baseline, run.left)
-    )
-    turned = [run.line(_text(run)) for run in runs if not run.upright]
-    return _joined([run.line(_text(run)) for run in upright], grids) + turned
+        left, place = x, (left + right) / 2 if any(marks) else x
+        number *= 2  # of glyphs it does not tell
+    size = piece.style.size
+    return _Glyph(piece, number, left, right, y, y, place, size, marks[0])
 
 
-def _text(run: _Run) -> str:
-    text = "".join(run.text)
+def _line(run: Sequence[_Glyph], upright: bool) -> Line:
+    whole = _Run(max(run, key=lambda glyph: glyph.size).baseline)
+    for glyph in run:
+        whole.add(glyph.piece, glyph.baseline)
+    text = "".join(whole.text)
     if any("\ud800" <= character <= "\udfff" for character in text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return " ".join(text.split())
+    size, half = whole.size, sum(whole.sizes.values()) / 2
+    top = whole.baseline - 0.8 * size
+    return Line(
+        " ".join(text.split()),
+        size,
+        whole.bold > half,
+        min(glyph.left for glyph in run),
+        max(glyph.right for glyph in run),
+        top,
+        top + size,
+        upright,
+        whole.italic > half,
+        run[0].piece.style.faint,
+        whole.mono > half,
+        min(-1 if glyph.piece.drawn_by == 0 else glyph.number for glyph in run),
+        whole.lead or 0,
+    )
 
 
-def _as_read(
-    pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid]
-) -> Iterator[TextPiece]:
-    """Words made of glyphs, in the order in which they are read. The first of a run is `ended`."""
-    share = 4 if is_rtl("".join(piece.text for piece in pieces)) else 2
-    whole = _one_a_glyph(pieces)
-    glyphs = [_Glyph.of(piece, turn) for piece in whole if _is_upright(piece, turn)]
-    for row in _glyph_rows(glyphs):
-        for run in _glyph_runs(row, grids):
-            yield from _words(run, share)
-    yield from (piece for piece in pieces if not _is_upright(piece, turn))
-
-
-def _one_a_glyph(pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
-    """The pieces, with what one glyph shows together. PDFium gives those from right to left
-    in reverse, unless it parts their box."""
-    shown: defaultdict[tuple[Any, ...], list[TextPiece]] = defaultdict(list)
-    for piece in pieces:
-        shown[piece.baseline, piece.drawn_by].append(piece)
-    for parts in shown.values():
-        if has_rtl(parts[0].text):
-            parts = sorted(parts, key=_letters_first)[::-1]
-        text = "".join(piece.text for piece in parts)
-        if _ALEF_LAM.match(text):  # PDFium knows the letter that is both
-            text = text[1] + text[0] + text[2:]
-        yield _as_one(parts, text)
-
-
-def _letters_first(piece: TextPiece) -> tuple[bool, float]:
-    return not _is_mark(piece.text[0]), piece.box[0]
-
-
-def _is_mark(letter: str) -> bool:
-    return bidirectional(letter) == "NSM"
-
-
-def _glyph_rows(glyphs: Iterable[_Glyph]) -> list[list[_Glyph]]:
-    """Glyphs by baseline. Marks and raised figures join the nearest row of larger ones."""
+def _rows(glyphs: Sequence[_Glyph], reach: float) -> list[list[_Glyph]]:
+    """Glyphs by baseline, which may differ by `reach` times the type's size."""
+    level: defaultdict[tuple[bool, float], list[_Glyph]] = defaultdict(list)
+    for glyph in _levelled(glyphs):
+        level[glyph.is_mark, round(glyph.row, 1)].append(glyph)
     heights: list[float] = []
     rows: list[list[_Glyph]] = []
-    for glyph in sorted(glyphs, key=lambda glyph: (glyph.is_mark, -glyph.size)):
-        i = bisect_left(heights, glyph.y)
+    for (_, height), group in sorted(level.items(), key=_marks_last):
+        i = bisect_left(heights, height)
         near = range(max(0, i - 1), min(i + 1, len(rows)))
-        nearest = min(near, key=lambda k: abs(heights[k] - glyph.y), default=0)
-        if near and abs(heights[nearest] - glyph.y) <= glyph.reach(rows[nearest][0]):
-            rows[nearest].append(glyph)
+        nearest = min(near, key=lambda k: abs(heights[k] - height), default=0)
+        if near and abs(heights[nearest] - height) <= reach * group[0].size:
+            rows[nearest] += group
         else:
-            heights.insert(i, glyph.y)
-            rows.insert(i, [glyph])
+            heights.insert(i, height)
+            rows.insert(i, group)
     return rows
 
 
-def _is_upright(piece: TextPiece, turn: Turn) -> bool:
-    return abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
+def _marks_last(
+    level: tuple[tuple[bool, float], list[_Glyph]],
+) -> tuple[bool, float]:
+    (are_marks, _), group = level
+    return are_marks, -max(glyph.size for glyph in group)
 
 
-class _Glyph(NamedTuple):
-    """A glyph on the turned page."""
-
-    place: float  # from the left; its middle if it shows a mark
-    x: float
-    y: float
-    right: float
-    is_mark: bool
-    piece: TextPiece
-
-    @property
-    def size(self) -> float:
-        return self.piece.style.size
-
-    def reach(self, other: _Glyph) -> float:
-        """How far from its baseline that of a row may be which a larger glyph began."""
-        is_raised = self.size < _SMALL * other.size and self.piece.text.isdigit()
-        share = _MOST_RAISED if self.is_mark or is_raised else _SAME_ROW
-        return share * other.size
-
-    @classmethod
-    def of(cls, piece: TextPiece, turn: Turn) -> _Glyph:
-        x, y = turn.point(*piece.baseline)
-        left, _, right, _ = turn.rectangle(*piece.box)
-        marks = list(map(_is_mark, piece.text))
-        place = (left + right) / 2 if any(marks) else x
-        return cls(place, x, y, right, marks[0], piece)
+def _levelled(glyphs: Iterable[_Glyph]) -> list[_Glyph]:
+    """Glyphs, with what stands a little above or below the one drawn before or after, and beside
+    it, in its row. Small ones may be raised by more."""
+    level: list[_Glyph] = []
+    base = last = None
+    for glyph in glyphs:
+        if base and last and glyph.row != last.row:
+            is_mark = last.size < _SMALL * glyph.size
+            if is_mark and _stands_beside(last, glyph, glyph):
+                level[-1] = last._replace(row=glyph.row)
+            elif glyph.size <= base.size and _stands_beside(glyph, last, base):
+                glyph = glyph._replace(row=base.row)
+        if not base or glyph.row != base.row or glyph.size > base.size:
+            base = glyph
+        last = glyph
+        level.append(glyph)
+    return level
 
 
-def _glyph_runs(
-    row: Iterable[_Glyph], grids: Sequence[Grid]
-) -> Iterator[list[TextPiece]]:
-    """What stands between wide gaps and rules, from left to right. A blank parts words."""
-    run: list[TextPiece] = []
-    edge, blank = 0.0, False
+def _stands_beside(glyph: _Glyph, other: _Glyph, base: _Glyph) -> bool:
+    most = _MOST_RAISED if glyph.size < _SMALL * base.size else _SAME_ROW
+    return (
+        -_SAME_ROW <= (base.row - glyph.row) / base.size <= most
+        and glyph.left - other.right < glyph.size
+        and other.left - glyph.right < glyph.size
+    )
+
+
+def _runs(row: Iterable[_Glyph], grids: Sequence[Grid]) -> Iterator[list[_Glyph]]:
+    """What stands between wide gaps and rules, from left to right; it says where blanks are."""
+    run: list[_Glyph] = []
+    blank = False
     for glyph in sorted(row, key=lambda glyph: glyph.place):
-        _, x, y, right, is_mark, piece = glyph
+        piece = glyph.piece
         if piece.text.isspace():
-            # PDFium adds blanks of its own at places that follow the order of the file.
-            blank = blank or piece.drawn_by is not None
+            blank = True
             continue
-        gap, size = x - edge, piece.style.size
-        if run and (gap > GAP * size or _ruled(grids, edge, x, y)):
+        last = run[-1] if run else glyph
+        if run and glyph.is_mark:
+            text = last.piece.text + piece.text
+            run[-1] = last._replace(piece=last.piece._replace(text=text))
+            continue
+        gap, larger = glyph.left - last.right, max(glyph.size, last.size)
+        if (
+            run
+            and piece.text == last.piece.text
+            and glyph.left - last.left <= 0.15 * larger
+        ):
+            continue  # its shadow
+        if run and not (
+            -_MOST_OVERLAP * larger <= gap <= GAP * min(glyph.size, last.size)
+            and piece.style.faint == last.piece.style.faint
+            and not (grids and _ruled(grids, last.right, glyph.left, glyph.baseline))
+        ):
             yield run
             run = []
-        if run and is_mark:
-            run[-1] = run[-1]._replace(text=run[-1].text + piece.text)
-            continue
-        if run and (blank or gap > _WORD_GAP * size):
-            # What is drawn apart is of another direction: "25 kg" from right to left.
-            is_apart = piece.drawn_by != run[-1].drawn_by
-            run.append(piece._replace(text="\t" if is_apart else " "))
-        run.append(piece)
-        edge, blank = max(edge, right) if run[1:] else right, False
+        if run and (glyph.number != last.number + 1 or piece.ended):
+            apart = space_between(last.piece.text, piece.text)
+            least = _WORD_GAP if apart else _UNSPACED_GAP
+            space = blank or gap > least * larger
+            glyph = glyph._replace(piece=piece._replace(space=space))
+        run.append(glyph)
+        blank = False
     if run:
         yield run
 
 
-def _as_one(pieces: Sequence[TextPiece], text: str, **changes: bool) -> TextPiece:
-    lefts, bottoms, rights, tops = zip(*(piece.box for piece in pieces), strict=True)
-    box = min(lefts), min(bottoms), max(rights), max(tops)
-    return pieces[0]._replace(text=text, box=box, **changes)
-
-
-def _words(run: Sequence[TextPiece], share: int) -> Iterator[TextPiece]:
-    units = [piece.text for piece in run]
-    order = logical_order(units, is_rtl("".join(units), share))
-    text = with_brackets("".join(units[place] for place in order))
-    start, ended = 0, True
-    for key, group in groupby(order, lambda place: _look(run[place])):
-        word = [run[place] for place in group]
-        end = start + sum(len(piece.text) for piece in word)
-        if key:
+def _as_read(run: Sequence[_Glyph], share: int) -> Iterator[_Glyph]:
+    """Words made of glyphs, in the order in which they are read."""
+    units: list[_Glyph] = []
+    for glyph in run:
+        if glyph.piece.space and units:
+            # What is drawn apart is of another direction: "25 kg" from right to left.
+            is_apart = glyph.piece.drawn_by != units[-1].piece.drawn_by
+            blank = glyph.piece._replace(text="\t" if is_apart else " ")
+            units.append(glyph._replace(piece=blank))
+        units.append(glyph)
+    texts = [glyph.piece.text for glyph in units]
+    order = logical_order(texts, is_rtl("".join(texts), share))
+    text = with_brackets("".join(texts[place] for place in order))
+    start = 0
+    for look, group in groupby(order, lambda place: _look(units[place].piece)):
+        word = [units[place] for place in group]
+        end = start + sum(len(glyph.piece.text) for glyph in word)
+        if look:
             space = text[start - 1 : start].isspace()
-            yield _as_one(word, text[start:end], space=space, ended=ended)
-            ended = False
+            first = word[0].piece._replace(text=text[start:end], space=space)
+            yield word[0]._replace(
+                piece=first,
+                left=min(glyph.left for glyph in word),
+                right=max(glyph.right for glyph in word),
+                number=min(glyph.number for glyph in word),
+            )
         start = end
 
 
@@ -281,55 +301,30 @@ def _look(piece: TextPiece) -> tuple[Any, ...]:
     return () if piece.text.isspace() else (piece.style, piece.baseline[1])
 
 
-def _runs(
-    pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid], by_glyph: bool
-) -> Iterator[_Run]:
-    run: _Run | None = None
-    for number, piece in enumerate(pieces):
-        left, _, right, _ = turn.rectangle(*piece.box)
-        _, baseline = turn.point(*piece.baseline)
-        upright = _is_upright(piece, turn)
-        if run is not None and not (
-            not piece.ended
-            if by_glyph and upright and run.upright
-            else _continues(run, piece, left, right, baseline, upright, grids)
-        ):
-            yield run
-            run = None
-        if run is None:
-            faint = piece.style.faint
-            drawn = -1 if piece.drawn_by == 0 else number
-            run = _Run(left, right, baseline, (left, right), upright, faint, drawn)
-        run.add(piece, left, right, baseline)
-    if run is not None:
-        yield run
+def _one_a_glyph(pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
+    """The pieces, with what one glyph shows together. PDFium gives letters from right to left in
+    reverse, unless it parts their box, and blanks of its own where the order of the file jumps."""
+    shown: defaultdict[tuple[Any, ...], list[TextPiece]] = defaultdict(list)
+    for piece in pieces:
+        if piece.drawn_by is not None or not piece.text.isspace():
+            shown[piece.baseline, piece.drawn_by].append(piece)
+    for parts in shown.values():
+        if has_rtl(parts[0].text):
+            parts = sorted(parts, key=_letters_first)[::-1]
+        text = "".join(piece.text for piece in parts)
+        if _ALEF_LAM.match(text):  # PDFium knows the letter that is both
+            text = text[1] + text[0] + text[2:]
+        lefts, bottoms, rights, tops = zip(*(piece.box for piece in parts), strict=True)
+        box = min(lefts), min(bottoms), max(rights), max(tops)
+        yield parts[0]._replace(text=text, box=box)
 
 
-def _continues(
-    run: _Run,
-    piece: TextPiece,
-    left: float,
-    right: float,
-    baseline: float,
-    upright: bool,
-    grids: Sequence[Grid],
-) -> bool:
-    """Whether a piece goes on with the run. Turned text follows the file, as its places do not
-    tell."""
-    if run.upright != upright or run.faint != piece.style.faint:
-        return False
-    if not upright:
-        return not piece.ended
-    sizes = piece.style.size, next(iter(run.sizes))
-    size, raised = max(sizes), run.baseline - baseline
-    if abs(raised) > _SAME_ROW * size and not (
-        0 < raised < _MOST_RAISED * size and piece.style.size < _SMALL * run.size
-    ):
-        return False
-    last_left, last_right = run.last
-    gap = max(left - last_right, last_left - right)
-    near = -_MOST_OVERLAP * size <= gap <= GAP * min(sizes)
-    return near and not _ruled(grids, last_right, left, baseline)
+def _letters_first(piece: TextPiece) -> tuple[bool, float]:
+    return not _is_mark(piece.text[0]), piece.box[0]
+
+
+def _is_mark(letter: str) -> bool:
+    return bidirectional(letter) == "NSM"
 
 
 def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
@@ -341,64 +336,3 @@ def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
         if beside and any(left <= rule <= right for rule in grid.columns):
             return True
     return False
-
-
-def _joined(lines: list[Line], grids: Sequence[Grid]) -> list[Line]:
-    """Lines of one row that a file draws in pieces, joined. `lines` are sorted by baseline, then
-    left."""
-    rows: list[list[Line]] = []
-    for line in lines:
-        if rows and _same_baseline(rows[-1][0], line):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [line for row in rows for line in _joined_row(row, grids)]
-
-
-def _same_baseline(a: Line, b: Line) -> bool:
-    return abs(a.bottom - b.bottom) <= 0.15 * max(a.size, b.size)
-
-
-def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
-    first, *others = sorted(row, key=lambda line: line.left)
-    joined = [first]
-    for line in others:
-        before = joined[-1]
-        size, smaller = max(line.size, before.size), min(line.size, before.size)
-        gap = line.left - before.right
-        if line.text == before.text and line.left - before.left <= 0.15 * size:
-            continue  # its shadow
-        near = -0.5 * size <= gap <= GAP * smaller and line.faint == before.faint
-        if near and not _ruled(
-            grids, before.right, line.left, line.bottom - 0.2 * line.size
-        ):
-            parts_words = space_between(before.text, line.text)
-            least = (_WORD_GAP if parts_words else _UNSPACED_GAP) * size
-            joined[-1] = _join(before, line, " " if gap > least else "")
-        else:
-            joined.append(line)
-    return joined
-
-
-def _join(left: Line, right: Line, space: str) -> Line:
-    longer = max(left, right, key=lambda line: len(line.text))
-    larger = max(left, right, key=lambda line: line.size)
-    capitals = left.text.isupper() and right.text.isupper()
-    if capitals and larger.size < _SMALL_CAPITALS * min(left.size, right.size):
-        longer = larger
-    return replace(
-        longer,
-        text=f"{left.text}{space}{right.text}",
-        bold=left.bold and right.bold,
-        italic=left.italic and right.italic,
-        mono=left.mono and right.mono,
-        drawn=min(left.drawn, right.drawn),
-        lead=left.lead
-        or (len(left.text) if _stands_out(left) and not _stands_out(right) else 0),
-        left=left.left,
-        right=right.right,
-    )
-
-
-def _stands_out(line: Line) -> bool:
-    return (line.bold or line.italic) and not line.lead

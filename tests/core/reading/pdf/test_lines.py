@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
-from page_making import line
 from pdf_making import made, texts, write
 
-from structrag.reading.pdf.lines import (
-    _joined,
-    lines_of,
-)
+from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.pages import Grid
 from structrag.reading.pdf.pieces import TextPiece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
@@ -26,11 +22,13 @@ def piece(
     left: float,
     down: float = 0,
     space: bool = True,
+    size: float = 10,
 ) -> TextPiece:
-    """A piece `down` below the row that stands 100 from the page's top; letters are 5 wide."""
+    """A piece `down` below the row that stands 100 from the page's top; letters are half as wide as
+    their size."""
     foot = 700 - down
-    box = (left, foot - 2, left + 5 * len(text), foot + 8)
-    return TextPiece(text, _Style(10, False, 0), box, (left, foot), 1, space, False)
+    box = (left, foot - 2, left + 0.5 * size * len(text), foot + 8)
+    return TextPiece(text, _Style(size, False, 0), box, (left, foot), 1, space, False)
 
 
 @examples
@@ -122,14 +120,16 @@ def test_hebrew_is_read_from_right_to_left(dejavu: str) -> None:
 def test_pieces_of_a_row_are_joined(
     text: str, gap: float, down: float, size: float, expected: list[str]
 ) -> None:
-    """A piece behind "ab", which ends at 70; their feet are at one height but for `down`."""
-    other = line(text, 110 - size + down, 70 + gap, size)
-    assert [one.text for one in _joined([line("ab", 100, 60), other], [])] == expected
+    """A piece drawn later than "ab", which ends at 70; a line below is drawn between them."""
+    other = piece(text, 70 + gap, down, size=size)
+    lines = lines_of([piece("ab", 60), piece("x", 60, 50), other], Turn(0, PAGE), [])
+    assert [one.text for one in lines if one.text != "x"] == expected
 
 
 @examples
 def test_a_rule_parts_text_that_stands_beside_it(
     rows: tuple[float, float], expected: list[str]
 ) -> None:
-    lines, grid = [line("ab", 100, 60), line("cd", 100, 75)], Grid((50, 72, 99), rows)
-    assert [one.text for one in _joined(lines, [grid])] == expected
+    pieces = [piece("ab", 60), piece("cd", 75)]
+    lines = lines_of(pieces, Turn(0, PAGE), [Grid((50, 72, 99), rows)])
+    assert [one.text for one in lines] == expected
