@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 from unicodedata import bidirectional
 
@@ -29,65 +27,10 @@ _SMALL, _RAISED = (
     0.9,
     0.12,
 )  # of the type's size: a raised digit is smaller, and set off by more
+_FIGURES = "0123456789-\u2212+"
 _SMALL_CAPITALS = (
     1.5  # times their size: the capitals beside them are smaller than that
 )
-
-
-@dataclass
-class _Run:
-    """What the pieces of a line add up to."""
-
-    baseline: float
-    text: list[str] = field(default_factory=list)
-    # Characters by size of the type.
-    sizes: dict[float, int] = field(default_factory=dict)
-    lead: int | None = (
-        None  # characters before the first in upright type of usual weight
-    )
-    bold: int = 0  # characters
-    italic: int = 0
-    mono: int = 0
-
-    def add(self, piece: TextPiece, baseline: float) -> None:
-        stands_out = piece.style.bold or piece.style.italic
-        if self.lead is None and not stands_out and any(map(str.isalpha, piece.text)):
-            before = len(" ".join("".join(self.text).split()))
-            self.lead = before if self.bold or self.italic else 0
-        self.text.append(self._apart(piece, self.baseline - baseline))
-        size, count = piece.style.size, len(piece.text)
-        self.sizes[size] = self.sizes.get(size, 0) + count
-        if piece.style.bold:
-            self.bold += count
-        if piece.style.italic:
-            self.italic += count
-        if piece.style.mono:
-            self.mono += count
-
-    def _apart(self, piece: TextPiece, raised: float) -> str:
-        """A piece as it joins the text: digits that are raised, or lowered ones behind a digit,
-        are no part of a number."""
-        if not self.text or piece.space:
-            return f" {piece.text}" if self.text else piece.text
-        if self.sizes.keys() == {piece.style.size}:
-            return piece.text
-        before = "".join(self.text)
-        size, digits = self.size, piece.text.lstrip("-−+")[:1].isdigit()
-        small = piece.style.size < _SMALL * size
-        if digits and small and raised > _RAISED * size:
-            return f"^{piece.text}"
-        if digits and small and -raised > _RAISED * size and before[-1].isdigit():
-            return f"_{piece.text}"
-        follows_mark = size < _SMALL * piece.style.size and before.isdigit()
-        return f" {piece.text}" if follows_mark else piece.text
-
-    @property
-    def size(self) -> float:
-        """That of most characters; of capitals with small capitals that of the capitals."""
-        largest = max(self.sizes)
-        if "".join(self.text).isupper() and largest < _SMALL_CAPITALS * min(self.sizes):
-            return largest
-        return max(self.sizes, key=lambda size: (self.sizes[size], size))
 
 
 class _Glyph(NamedTuple):
@@ -130,7 +73,7 @@ def lines_of(
             turned.append([glyph])
     lines = [
         _line(list(_as_read(run, share)) if by_glyph else run, True)
-        for row in _rows(upright, _MOST_RAISED if by_glyph else _SAME_BASELINE)
+        for row in _rows(upright, _SAME_ROW if by_glyph else _SAME_BASELINE)
         for run in _runs(row, grids)
     ]
     return lines + [_line(run, False) for run in turned]
@@ -149,55 +92,101 @@ def _glyph(piece: TextPiece, number: int, turn: Turn, by_glyph: bool) -> _Glyph:
 
 
 def _line(run: Sequence[_Glyph], upright: bool) -> Line:
-    whole = _Run(max(run, key=lambda glyph: glyph.size).baseline)
-    for glyph in run:
-        whole.add(glyph.piece, glyph.baseline)
-    text = "".join(whole.text)
+    baseline = max(run, key=lambda glyph: glyph.size).baseline
+    parts: list[str] = []
+    sizes: dict[float, int] = {}
+    for i, glyph in enumerate(run):
+        shown = glyph.piece.text
+        if i and glyph.piece.space:
+            shown = f" {shown}"
+        elif i:
+            shown = _mark(parts, sizes, run[i - 1], glyph, baseline) + shown
+        parts.append(shown)
+        sizes[glyph.size] = sizes.get(glyph.size, 0) + len(glyph.piece.text)
+    text = "".join(parts)
     if any("\ud800" <= character <= "\udfff" for character in text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    size, half = whole.size, sum(whole.sizes.values()) / 2
-    top = whole.baseline - 0.8 * size
+    size = _usual(sizes)
+    # That of capitals with small capitals is that of the capitals.
+    if text.isupper() and max(sizes) < _SMALL_CAPITALS * min(sizes):
+        size = max(sizes)
+    top = baseline - 0.8 * size
+    styles = [glyph.piece.style for glyph in run]
+    lead = 0
+    if styles.count(styles[0]) < len(styles):
+        apart = [style.bold or style.italic for style in styles]
+        plain = (any(map(str.isalpha, part)) for part in parts)
+        first = next(
+            (i for i, is_plain in enumerate(plain) if is_plain and not apart[i]), 0
+        )
+        if any(apart[:first]):
+            lead = len(" ".join("".join(parts[:first]).split()))
+
+    def mostly(kind: str) -> bool:
+        pairs = zip(run, styles, strict=True)
+        count = sum(
+            len(glyph.piece.text) for glyph, style in pairs if getattr(style, kind)
+        )
+        return 2 * count > sum(sizes.values())
+
     return Line(
         " ".join(text.split()),
         size,
-        whole.bold > half,
+        mostly("bold"),
         min(glyph.left for glyph in run),
         max(glyph.right for glyph in run),
         top,
         top + size,
         upright,
-        whole.italic > half,
-        run[0].piece.style.faint,
-        whole.mono > half,
+        mostly("italic"),
+        styles[0].faint,
+        mostly("mono"),
         min(-1 if glyph.piece.drawn_by == 0 else glyph.number for glyph in run),
-        whole.lead or 0,
+        lead,
     )
+
+
+def _mark(
+    parts: Sequence[str],
+    sizes: dict[float, int],
+    last: _Glyph,
+    glyph: _Glyph,
+    baseline: float,
+) -> str:
+    """What parts a piece from those before it where no blank does: digits that are raised, or
+    lowered ones behind a digit, are no part of a number."""
+    if (
+        len(sizes) == 1 and glyph.size in sizes
+    ) or last.baseline == glyph.baseline != baseline:
+        return ""
+    size, is_figure = _usual(sizes), glyph.piece.text[0] in _FIGURES
+    raised = (baseline - glyph.baseline) / size
+    if is_figure and glyph.size < _SMALL * size and abs(raised) > _RAISED:
+        if raised > 0:
+            return "^"
+        return "_" if parts[-1][-1].isdigit() else ""
+    follows_mark = size < _SMALL * glyph.size and len(parts) == 1 and parts[0].isdigit()
+    return " " if follows_mark else ""
+
+
+def _usual(sizes: dict[float, int]) -> float:
+    return max(sizes, key=lambda size: (sizes[size], size))
 
 
 def _rows(glyphs: Sequence[_Glyph], reach: float) -> list[list[_Glyph]]:
     """Glyphs by baseline, which may differ by `reach` times the type's size."""
-    level: defaultdict[tuple[bool, float], list[_Glyph]] = defaultdict(list)
+    level: defaultdict[float, list[_Glyph]] = defaultdict(list)
     for glyph in _levelled(glyphs):
-        level[glyph.is_mark, round(glyph.row, 1)].append(glyph)
-    heights: list[float] = []
+        level[round(glyph.row, 1)].append(glyph)
     rows: list[list[_Glyph]] = []
-    for (_, height), group in sorted(level.items(), key=_marks_last):
-        i = bisect_left(heights, height)
-        near = range(max(0, i - 1), min(i + 1, len(rows)))
-        nearest = min(near, key=lambda k: abs(heights[k] - height), default=0)
-        if near and abs(heights[nearest] - height) <= reach * group[0].size:
-            rows[nearest] += group
+    top = 0.0
+    for height, group in sorted(level.items(), key=itemgetter(0)):
+        if rows and height - top <= reach * max(glyph.size for glyph in group):
+            rows[-1] += group
         else:
-            heights.insert(i, height)
-            rows.insert(i, group)
+            rows.append(group)
+            top = height
     return rows
-
-
-def _marks_last(
-    level: tuple[tuple[bool, float], list[_Glyph]],
-) -> tuple[bool, float]:
-    (are_marks, _), group = level
-    return are_marks, -max(glyph.size for glyph in group)
 
 
 def _levelled(glyphs: Iterable[_Glyph]) -> list[_Glyph]:
@@ -281,24 +270,13 @@ def _as_read(run: Sequence[_Glyph], share: int) -> Iterator[_Glyph]:
     order = logical_order(texts, is_rtl("".join(texts), share))
     text = with_brackets("".join(texts[place] for place in order))
     start = 0
-    for look, group in groupby(order, lambda place: _look(units[place].piece)):
-        word = [units[place] for place in group]
-        end = start + sum(len(glyph.piece.text) for glyph in word)
-        if look:
+    for place in order:
+        end = start + len(texts[place])
+        if not texts[place].isspace():
             space = text[start - 1 : start].isspace()
-            first = word[0].piece._replace(text=text[start:end], space=space)
-            yield word[0]._replace(
-                piece=first,
-                left=min(glyph.left for glyph in word),
-                right=max(glyph.right for glyph in word),
-                number=min(glyph.number for glyph in word),
-            )
+            piece = units[place].piece._replace(text=text[start:end], space=space)
+            yield units[place]._replace(piece=piece)
         start = end
-
-
-def _look(piece: TextPiece) -> tuple[Any, ...]:
-    """What the glyphs of a word share; nothing for a blank."""
-    return () if piece.text.isspace() else (piece.style, piece.baseline[1])
 
 
 def _one_a_glyph(pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
