@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from structrag.reading.pdf.pieces import Turn, string_of
 _HIDDEN = 1 << 1 | 1 << 5  # hidden, and not to be seen on a screen
 _PASSWORD = 1 << 13
 _BLANK = re.compile("_{3,}|[.\u2026]{6,}")
-_MOST_BESIDE = 100  # typed on one line
+_MOST_TYPED = 200  # of what is typed may stand on blanks
 _SIZE = 10.0  # points, on a page without text
 
 
@@ -52,34 +51,26 @@ def with_typed(
     return _filled(lines, typed) if typed else list(lines), comments
 
 
-def _filled(lines: Sequence[Line], typed: list[Line]) -> list[Line]:
+def _filled(lines: Sequence[Line], typed: Sequence[Line]) -> list[Line]:
     """The lines, with what is typed on their blanks in place of these, and the rest of it."""
-    typed.sort(key=_middle)
     filled: list[Line] = []
-    taken: set[int] = set()
+    taken: set[Line] = set()
     for line in lines:
-        text, width = line.text, max(line.right - line.left, 1.0)
-        if _BLANK.search(text):
-            first = bisect_left(typed, line.middle - line.size, key=_middle)
-            last = bisect_left(typed, line.middle + line.size, key=_middle)
-            beside = range(first, min(last, first + _MOST_BESIDE))
-            for i in sorted({*beside} - taken, key=lambda i: typed[i].left):
-                place = len(text) * (typed[i].left - line.left) / width
-                blanks = _BLANK.finditer(text)
-                blank = min(
-                    blanks, key=lambda blank: abs(blank.start() - place), default=None
-                )
-                if blank and 0 <= place < len(text):
-                    text = (
-                        f"{text[: blank.start()]}{typed[i].text}{text[blank.end() :]}"
-                    )
-                    taken.add(i)
+        text = line.text
+        for value in typed[:_MOST_TYPED] if _BLANK.search(text) else ():
+            share = (value.left - line.left) / max(line.right - line.left, 1.0)
+            blanks = list(_BLANK.finditer(text))
+            if (
+                blanks
+                and 0 <= share < 1
+                and abs(value.middle - line.middle) < line.size
+            ):
+                place = share * len(text)
+                blank = min(blanks, key=lambda blank: abs(blank.start() - place))
+                text = f"{text[: blank.start()]}{value.text}{text[blank.end() :]}"
+                taken.add(value)
         filled.append(replace(line, text=text))
-    return filled + [line for i, line in enumerate(typed) if i not in taken]
-
-
-def _middle(line: Line) -> float:
-    return line.middle
+    return filled + [value for value in typed if value not in taken]
 
 
 def _value(raw: Any, form: Any, field: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -90,26 +90,19 @@ _LIGATURES = ("fi", "fl", "ff", "ffi", "ffl")
 
 def named_ligatures(text: str) -> dict[int, str]:
     """What control characters stand for, by their places: the one ligature that makes the word
-    English, else the usual one of such words, else U+FFFD."""
+    English, else U+FFFD."""
     names = {sign.start(): "\ufffd" for sign in UNNAMED.finditer(text)}
-    usual: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    words = [word for word in _LACKING.finditer(text) if len(word[0]) > 1]
-    for word in words:
+    for word in _LACKING.finditer(text):
         signs = sorted(set(UNNAMED.findall(word[0])))[:2]
         ways = [
             str.maketrans(dict(zip(signs, way, strict=True)))
             for way in product(_LIGATURES, repeat=len(signs))
         ]
         known = are_english([word[0].lower().translate(way) for way in ways])
-        if known.count(True) == 1:
+        if known.count(True) == 1 and len(word[0]) > 1:
             way = ways[known.index(True)]
             for sign in UNNAMED.finditer(text, *word.span()):
-                names[sign.start()] = ligature = way[ord(sign[0])]
-                usual[sign[0]][ligature] += 1
-    for word in words:
-        for sign in UNNAMED.finditer(text, *word.span()):
-            if usual[sign[0]] and names[sign.start()] == "\ufffd":
-                names[sign.start()] = usual[sign[0]].most_common(1)[0][0]
+                names[sign.start()] = way[ord(sign[0])]
     return names
 
 

@@ -90,7 +90,7 @@ class TextPiece(NamedTuple):
 def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     """The text of a page in its file's order, and its turn. The second is the quarters most of the
     text is turned anticlockwise; -1 without text."""
-    text = _text_of(raw, textpage)
+    text = text_of(raw, textpage)
     ligatures = named_ligatures(text) if UNNAMED.search(text) else {}
     text = UNNAMED.sub("\ufffd", text)
     pieces: list[TextPiece] = []
