@@ -89,20 +89,28 @@ _LIGATURES = ("fi", "fl", "ff", "ffi", "ffl")
 
 
 def named_ligatures(text: str) -> dict[int, str]:
-    """What control characters stand for, by their places: the one ligature that makes the word
-    English, else U+FFFD."""
+    """What control characters in words stand for, by their places: the one ligature that makes the
+    word English, else the usual one of such words, else U+FFFD."""
     names = {sign.start(): "\ufffd" for sign in UNNAMED.finditer(text)}
-    for word in _LACKING.finditer(text):
+    usual: Counter[tuple[str, str]] = Counter()
+    words = [word for word in _LACKING.finditer(text) if len(word[0]) > 1]
+    for word in words:
         signs = sorted(set(UNNAMED.findall(word[0])))[:2]
-        ways = [
+        tables = [
             str.maketrans(dict(zip(signs, way, strict=True)))
             for way in product(_LIGATURES, repeat=len(signs))
         ]
-        known = are_english([word[0].lower().translate(way) for way in ways])
-        if known.count(True) == 1 and len(word[0]) > 1:
-            way = ways[known.index(True)]
+        known = are_english([word[0].lower().translate(table) for table in tables])
+        if known.count(True) == 1:
+            table = tables[known.index(True)]
+            usual.update((sign, table[ord(sign)]) for sign in signs)
             for sign in UNNAMED.finditer(text, *word.span()):
-                names[sign.start()] = way[ord(sign[0])]
+                names[sign.start()] = table[ord(sign[0])]
+    best = {sign: ligature for (sign, ligature), _ in reversed(usual.most_common())}
+    for word in words:
+        for sign in UNNAMED.finditer(text, *word.span()):
+            if names[sign.start()] == "\ufffd":
+                names[sign.start()] = best.get(sign[0], "\ufffd")
     return names
 
 

@@ -44,12 +44,12 @@ def test_ligatures_without_a_name_are_told_by_the_words_around_them() -> None:
     """Fonts give them codes of control characters; here "~", "^" and "|" stand for those."""
     rows = [
         "An e|cient o|ce con~rmed in ~ve words that the ^ow was re^ected.",
-        "It ^agged them on a Han^ing of ~.",
+        "It ^agged them on a Han^ing, noti~ed of ~.",
     ]
     file = made(lambda canvas: write(canvas, rows, 60, 700), pageCompression=0)
     for sign, code in ((b"~", b"\x1f"), (b"^", b"\x1e"), (b"|", b"\\035")):
         file = file.replace(sign, code)
     assert " ".join(pdf_document(file).text.split()) == (
         "An efficient office confirmed in five words that the flow was reflected. "
-        "It flagged them on a Han\ufffding of \ufffd."
+        "It flagged them on a Hanfling, notified of \ufffd."
     )

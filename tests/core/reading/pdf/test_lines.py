@@ -48,8 +48,8 @@ def test_glyphs_are_read_by_their_places(shown: str, expected: str) -> None:
 
 def test_letters_that_one_glyph_shows_stay_together() -> None:
     """As PDFium gives a ligature of two letters: in reverse, with one box."""
-    be, alef, te = piece("ب", 65), piece("ا", 65), piece("ت", 60)
-    lines = lines_of([te, alef, be], Turn(0, PAGE), [])
+    be, alef, ta = piece("ب", 65), piece("ا", 65), piece("ت", 60)
+    lines = lines_of([ta, alef, be], Turn(0, PAGE), [])
     assert [line.text for line in lines] == ["بات"]
 
 
