@@ -66,7 +66,7 @@ MUTABLE = {
     "reading.PageRow",
     "reading.StoryParagraph",
     "reading._RtfTable",
-    "reading._OpenTable",
+    "reading._OpenElement",
     "reading._TableRole",
     "reading._WordTable",
     "retrieval.RouteTally",
