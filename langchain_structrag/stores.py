@@ -32,8 +32,8 @@ from structrag.integrations.stores import (
     stored_chunk,
     view_of,
 )
+from structrag.model_calls.calls import batches_of
 from structrag.model_calls.requests import Ranking, Search
-from structrag.model_calls.texts import batches_of
 
 # From a view and the ids of documents (None: all) to arguments of the store's search.
 Names = Sequence[str] | None

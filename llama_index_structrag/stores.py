@@ -37,8 +37,8 @@ from structrag.integrations.stores import (
     stored_chunk,
     view_of,
 )
+from structrag.model_calls.calls import batches_of
 from structrag.model_calls.requests import Search
-from structrag.model_calls.texts import batches_of
 
 _SEPARATOR = "\x1f"
 

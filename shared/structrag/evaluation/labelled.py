@@ -11,18 +11,19 @@ import numpy as np
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.aggregate import MeanEstimate, estimates
-from structrag.evaluation.measure import Span, SpanMeasure
-from structrag.evaluation.needs import split_counted
-from structrag.evaluation.passages import PassageRanking, Passages, search_passages
+from structrag.evaluation.measure import Span, SpanMeasure, span_recall
 from structrag.evaluation.searched import (
     Chunks,
+    PassageRanking,
+    Passages,
     RankedSpans,
     check_documents,
     search_all,
+    search_passages,
+    split_counted,
 )
-from structrag.evaluation.spans import span_recall
-from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
+from structrag.model_calls.settings import counted
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
 

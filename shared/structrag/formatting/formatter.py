@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from structrag.chunks.model_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.formatting.cleaning import cleaned_text, unified
-from structrag.formatting.converting import Converted, Converting, Span, convert_flow
+from structrag.formatting.converting import (
+    PAPER_PROMPT,
+    PROMPT,
+    Converted,
+    Converting,
+    Span,
+    convert_flow,
+)
 from structrag.formatting.heuristic import (
+    cleaned_text,
     markdown_of_span,
     markdown_of_text,
     sound_headings,
+    unified,
 )
-from structrag.formatting.windows import PAPER_PROMPT, PROMPT
-from structrag.model_calls.flow import gather
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, gather
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import (
     CallOptions,

@@ -22,12 +22,16 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.document_index import check_same_config
+from structrag.index.document_index import (
+    Address,
+    absolute,
+    check_same_config,
+    engine_of,
+    open_store,
+)
 from structrag.index.entries import Entry
-from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
-from structrag.ingestion.shared_model import BATCH_SIZE
 from structrag.ingestion.summary import (
     FileState,
     FolderSummary,
@@ -39,6 +43,7 @@ from structrag.ingestion.summary import (
     write_summary,
 )
 from structrag.ingestion.tasks import (
+    BATCH_SIZE,
     Ready,
     Setup,
     Stopped,
@@ -54,7 +59,7 @@ from structrag.ingestion.workers import (
     packed,
 )
 from structrag.model_calls.naming import setting_name
-from structrag.model_calls.progress import ProgressLine
+from structrag.model_calls.settings import ProgressLine
 from structrag.reading.files import find_files
 from structrag.reading.formats import check_format
 from structrag.reading.limits import Limits

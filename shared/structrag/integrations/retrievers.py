@@ -21,8 +21,7 @@ from structrag.errors import (
 from structrag.integrations.metadata import INDEX_KEY
 from structrag.integrations.places import lead_of
 from structrag.model_calls.calling import cause_of
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Flow, Search, T
+from structrag.model_calls.requests import Flow, Search, T, ask
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage, fallbacks_line
 from structrag.records import Chunk, Hit

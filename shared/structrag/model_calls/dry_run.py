@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.model_calls.calls import CALLS
-from structrag.model_calls.flow import drive, map_requests
+from structrag.model_calls.calls import CALLS, WORKS
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -20,9 +19,10 @@ from structrag.model_calls.requests import (
     Request,
     Score,
     T,
+    drive,
+    map_requests,
 )
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.texts import WORKS
 from structrag.model_calls.usage import Usage
 from structrag.text.tokens import count_tokens
 

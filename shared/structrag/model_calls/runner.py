@@ -28,8 +28,15 @@ from structrag.model_calls.calling import (
     call_models,
     raised_by,
 )
-from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
-from structrag.model_calls.flow import adrive, drive, in_thread
+from structrag.model_calls.calls import (
+    CALLS,
+    WORKS,
+    Call,
+    TextWork,
+    VectorWork,
+    ask_models,
+    jobs_of,
+)
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Ask,
@@ -45,6 +52,9 @@ from structrag.model_calls.requests import (
     Score,
     Search,
     T,
+    adrive,
+    drive,
+    in_thread,
 )
 from structrag.model_calls.settings import (
     CallOptions,
@@ -52,7 +62,6 @@ from structrag.model_calls.settings import (
     as_cache,
     check_call_options,
 )
-from structrag.model_calls.texts import WORKS, TextWork, VectorWork
 from structrag.model_calls.usage import CallTokens, Usage, tokens_of
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request
-from structrag.models.tfidf import TfIdf
+from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request, ask
+from structrag.models.lsa import TfIdf
 from structrag.text.arrays import (
     BoolArray,
     FloatArray,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.evidence.retriever import EvidenceRetriever
     from structrag.retrieval.hiqa.keywords import BodyNames
     from structrag.retrieval.hiqa.retriever import HiQARetriever
-    from structrag.retrieval.hiqa.tuning import LabelledQuestion
+    from structrag.retrieval.hiqa.scores import LabelledQuestion
     from structrag.retrieval.multihop.selfask import SelfAsk
     from structrag.retrieval.multihop.twohop import TwoHop
     from structrag.retrieval.multiview import MultiViewRetriever
@@ -28,7 +28,7 @@ _HOMES = {
     "D3Retriever": "structrag.retrieval.d3.retriever",
     "EvidenceRetriever": "structrag.retrieval.evidence.retriever",
     "HiQARetriever": "structrag.retrieval.hiqa.retriever",
-    "LabelledQuestion": "structrag.retrieval.hiqa.tuning",
+    "LabelledQuestion": "structrag.retrieval.hiqa.scores",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "Retriever": "structrag.retrieval.retriever",
     "Routing": "structrag.retrieval.d3.outlines",

@@ -17,12 +17,10 @@ from structrag.errors import (
     check_query,
     require,
 )
-from structrag.index.corpus import CorpusReader
+from structrag.index.corpus import CorpusReader, ranked_rows
 from structrag.index.index import Index
 from structrag.index.ranking import as_ranking
-from structrag.index.routes import ranked_rows
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import EmbedTokens, Flow, T, TokenEncoder
+from structrag.model_calls.requests import EmbedTokens, Flow, T, TokenEncoder, ask
 from structrag.models.token_vectors import as_token_encoder
 from structrag.records import Hit
 from structrag.retrieval.fusion import (

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from structrag.errors import ModelFailed, NoModel
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.dry_run import DryRun
-from structrag.model_calls.flow import gather, memoised
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -22,6 +21,8 @@ from structrag.model_calls.requests import (
     Request,
     Score,
     Search,
+    gather,
+    memoised,
 )
 from structrag.model_calls.runner import Runner
 

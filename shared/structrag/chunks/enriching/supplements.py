@@ -23,8 +23,7 @@ from structrag.chunks.enriching.prompts import MISSING_PROMPT
 from structrag.chunks.maker import index_text
 from structrag.errors import NoModel
 from structrag.model_calls.answer_parsing.lists import parse_keywords
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Embed, Failed, Flow
+from structrag.model_calls.requests import Ask, Embed, Failed, Flow, ask
 from structrag.records import Chunk, Document
 from structrag.text.arrays import FloatArray, unit_vectors
 from structrag.text.names import contains

@@ -15,9 +15,8 @@ from structrag.index.add_batch import (
     Splitter,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.document_index import DocumentIndex, check_embedder
+from structrag.index.document_index import Address, DocumentIndex, check_embedder
 from structrag.index.levels import SearchedLevel
-from structrag.index.opening import Address
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
@@ -34,11 +33,12 @@ from structrag.models.llm import as_language_model
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.d3.condensing import (
     PROMPT,
+    ParagraphSplitter,
+    PartSplitter,
     SectionSplitter,
     SummarisedParagraphs,
 )
 from structrag.retrieval.d3.outlines import SectionLayout, build_layout
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
 from structrag.text.numbers import pluralise
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens

@@ -22,13 +22,10 @@ from structrag.errors import (
     checked_k,
 )
 from structrag.index.add_batch import AddBatch, AddReport
-from structrag.index.corpus import CorpusReader, CorpusStore
-from structrag.index.document_index import DocumentIndex, check_same_config
-from structrag.index.opening import Address
-from structrag.index.routes import OwnRoute, ranked_rows
+from structrag.index.corpus import CorpusReader, CorpusStore, OwnRoute, ranked_rows
+from structrag.index.document_index import Address, DocumentIndex, check_same_config
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
-from structrag.model_calls.flow import gather
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.requests import (
     Embed,
@@ -37,6 +34,7 @@ from structrag.model_calls.requests import (
     Request,
     Search,
     TokenEncoder,
+    gather,
 )
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallOptions, check_call_options
@@ -51,17 +49,17 @@ from structrag.retrieval.evidence.level import (
     EvidenceAdding,
     EvidenceLevel,
 )
-from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow, pieces_of
-from structrag.retrieval.evidence.passage_packing import pack
-from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
-from structrag.retrieval.evidence.pieces import TOKENS, VIEW
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader, pack
+from structrag.retrieval.evidence.pool import TOKENS, VIEW, Pool
 from structrag.retrieval.evidence.scores import (
     SHORTLIST,
     Frequencies,
     Question,
     Ranking,
+    SentenceMatch,
+    explain_flow,
     frequencies_in,
+    pieces_of,
     rank,
 )
 from structrag.retrieval.fusion import reciprocal_rank_fusion

@@ -13,28 +13,25 @@ from structrag.errors import (
     check_at_least,
     check_query,
 )
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Failed, Flow, LanguageModel
+from structrag.model_calls.requests import Ask, Failed, Flow, LanguageModel, ask
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
-from structrag.retrieval.d3.costs import call_cost
-from structrag.retrieval.multihop.answering import (
+from structrag.retrieval.d3.selection import call_cost
+from structrag.retrieval.multihop.hops import (
     EVIDENCE_TOKENS,
     Answered,
-    answer_flow,
-    beginning,
-    is_nothing,
-    read_reply,
-)
-from structrag.retrieval.multihop.hops import (
     Costs,
     Hop,
     SelfAskPrompts,
     SelfAskResult,
     Stopped,
     add_costs,
+    answer_flow,
+    beginning,
     each_once,
     interleaved,
+    is_nothing,
+    read_reply,
     retrieved_flow,
 )
 from structrag.retrieval.retriever import Retriever, check_retriever

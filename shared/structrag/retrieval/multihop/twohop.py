@@ -10,7 +10,7 @@ from typing import Any
 from structrag.errors import check_at_least, checked_k
 from structrag.model_calls.requests import Flow, T
 from structrag.records import Hit
-from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.selection import StageCost
 from structrag.retrieval.multihop.hops import (
     Costs,
     add_costs,

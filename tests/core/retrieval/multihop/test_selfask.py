@@ -28,7 +28,7 @@ from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.multihop.answering import (
+from structrag.retrieval.multihop.hops import (
     UNANSWERABLE,
 )
 from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
