@@ -499,7 +499,7 @@ def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
     return (views,) if isinstance(views, str) else tuple(views)
 
 
-SPLIT, VIEWS, INDEX = "split", "views", "index"
+SPLIT_STAGE, VIEW_STAGE, INDEX_STAGE = "split", "views", "index"
 # A summary of so many words is not shortened; of equal words it would be no summary.
 LONGEST = "".join(
     f"{a}{b}e " for a, b in islice(product(ascii_lowercase, repeat=2), 199)
@@ -552,7 +552,9 @@ def estimate(work: AddBatch, runner: Runner) -> Estimate:
         read = _read(dry, group, how)
         documents += len(group)
         chunks += sum(len(of_document.chunks) for of_document in read)
-    stages = {stage: dry.stages[stage] for stage in (SPLIT, VIEWS, INDEX)}
+    stages = {
+        stage: dry.stages[stage] for stage in (SPLIT_STAGE, VIEW_STAGE, INDEX_STAGE)
+    }
     return Estimate(documents, work.unchanged, chunks, stages)
 
 
@@ -568,13 +570,13 @@ def _read(
     if how.embedder is not None:
         for of_document in read:
             windows = windows_of(of_document, how)
-            dry.count_texts(INDEX, texts_of(windows), how.embedder)
+            dry.count_texts(INDEX_STAGE, texts_of(windows), how.embedder)
     return read
 
 
 def _stage_of(request: Request) -> str:
     is_view = isinstance(request, Ask) and request.component.startswith("views.")
-    return VIEWS if is_view else SPLIT
+    return VIEW_STAGE if is_view else SPLIT_STAGE
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:
@@ -585,6 +587,6 @@ def _stand_in(request: Ask | Choose, number: int) -> Any:
     """
     if isinstance(request, Choose):
         return 0.0
-    if _stage_of(request) == VIEWS:
+    if _stage_of(request) == VIEW_STAGE:
         return Failed(ModelFailed("The estimate asks no model for views."))
     return RATING if request.component.startswith("idms.") else f"{LONGEST}{number}"
