@@ -14,8 +14,8 @@ from structrag.model_calls.requests import Flow, gather
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.selection import StageCost
+from structrag.retrieval.multihop.agents import SelfAsk
 from structrag.retrieval.multihop.hops import Answered, answer_flow
-from structrag.retrieval.multihop.selfask import SelfAsk
 
 D3 = {"D3-BASE": "base", "D3-HIERBASE": "hierbase"}
 SELF_ASK = "SELF-ASK D3-BASE"

@@ -31,9 +31,8 @@ from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
+from structrag.retrieval.multihop.agents import SelfAsk, TwoHop, TwoHopResult
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
-from structrag.retrieval.multihop.selfask import SelfAsk
-from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import EntityFinder, names_by_form
 

@@ -13,7 +13,6 @@ from structrag.chunks.model_splitter import ReadingSplitter, answered
 from structrag.errors import InvalidParameter
 from structrag.evaluation.measure import Span, SpanMeasure, spans_at_budget, spans_of
 from structrag.index.index import Index
-from structrag.model_calls.dry_run import DryRun
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -22,7 +21,7 @@ from structrag.model_calls.requests import (
     Request,
     map_requests,
 )
-from structrag.model_calls.runner import Runner
+from structrag.model_calls.runner import DryRun, Runner
 from structrag.model_calls.settings import counted
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever

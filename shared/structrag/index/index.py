@@ -48,7 +48,6 @@ from structrag.index.lexical import LUCENE
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
-from structrag.model_calls.dry_run import DryRun
 from structrag.model_calls.naming import has_name, setting_name
 from structrag.model_calls.requests import (
     Ask,
@@ -59,7 +58,7 @@ from structrag.model_calls.requests import (
     Request,
     Search,
 )
-from structrag.model_calls.runner import Runner
+from structrag.model_calls.runner import DryRun, Runner
 from structrag.model_calls.settings import CallOptions, check_call_options
 from structrag.model_calls.usage import Usage
 from structrag.models.embedders import as_embedder

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, check_template
-from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.answers import parse_answer
 from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords

@@ -17,10 +17,6 @@ from structrag.errors import (
     StructragError,
     TimedOut,
 )
-from structrag.model_calls.answer_parsing.stripping import (
-    without_echo,
-    without_thoughts,
-)
 from structrag.model_calls.cache import Cache, cache_key
 from structrag.model_calls.calling import (
     AT_A_QUESTION,
@@ -41,6 +37,10 @@ from structrag.model_calls.requests import (
     Score,
     T,
     TokenVectors,
+)
+from structrag.model_calls.stripping import (
+    without_echo,
+    without_thoughts,
 )
 from structrag.model_calls.usage import (
     CallTokens,

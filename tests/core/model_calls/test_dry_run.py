@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from structrag.errors import ModelFailed, NoModel
 from structrag.model_calls.cache import Cache
-from structrag.model_calls.dry_run import DryRun
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -24,7 +23,7 @@ from structrag.model_calls.requests import (
     gather,
     memoised,
 )
-from structrag.model_calls.runner import Runner
+from structrag.model_calls.runner import DryRun, Runner
 
 WORDS = st.sampled_from(["a", "b c", "d"])
 REQUESTS = st.one_of(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structrag.chunks.enriching.prompts import EnrichmentPrompts
 from structrag.errors import InvalidParameter, check_choice
-from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.answers import parse_keywords
 from structrag.model_calls.requests import Ask, Embed, Failed, Flow
 from structrag.models.margins import parse_rating
 from structrag.records import Chunk

@@ -22,7 +22,7 @@ from structrag.chunks.enriching.density import (
 from structrag.chunks.enriching.prompts import MISSING_PROMPT
 from structrag.chunks.maker import index_text
 from structrag.errors import NoModel
-from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.answers import parse_keywords
 from structrag.model_calls.requests import Ask, Embed, Failed, Flow, ask
 from structrag.records import Chunk, Document
 from structrag.text.arrays import FloatArray, unit_vectors

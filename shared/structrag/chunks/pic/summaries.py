@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from structrag.errors import NoModel
-from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.answers import parse_answer
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.text.extractive import summarise
 from structrag.text.tokens import count_tokens

@@ -7,8 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from structrag.errors import NoModel
-from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
-from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.answers import (
+    ID_SCHEMA,
+    parse_answer,
+    parse_ids,
+    usable_ids,
+)
 from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS

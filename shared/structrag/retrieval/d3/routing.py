@@ -15,10 +15,12 @@ import numpy as np
 
 from structrag._locks import cached_property
 from structrag.index.snapshot import Reader
-from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
-from structrag.model_calls.answer_parsing.lists import (
+from structrag.model_calls.answers import (
+    ID_SCHEMA,
     bare,
     first_value,
+    parse_ids,
+    usable_ids,
 )
 from structrag.model_calls.requests import Ask, Flow
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index

@@ -44,6 +44,10 @@ from structrag.retrieval.evidence.atom_arrays import (
     with_tokens,
     with_vectors_of_all,
 )
+from structrag.retrieval.evidence.atoms import (
+    RequiredContext,
+    find_required_context,
+)
 from structrag.retrieval.evidence.pool import (
     TOKENS,
     VIEW,
@@ -53,10 +57,6 @@ from structrag.retrieval.evidence.pool import (
     entry_of_part,
 )
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, fit_quantiser
-from structrag.retrieval.evidence.required_context import (
-    RequiredContext,
-    find_required_context,
-)
 from structrag.text.arrays import Array, running_totals
 
 KIND = "evidence"

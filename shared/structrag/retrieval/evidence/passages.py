@@ -18,13 +18,16 @@ from structrag.citations import cite
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit, chunk_id
 from structrag.retrieval.evidence.atom_arrays import Windows
-from structrag.retrieval.evidence.atoms import FIRST, SHORT, WHOLE, leads
-from structrag.retrieval.evidence.pool import Pool, StoredDocument
-from structrag.retrieval.evidence.required_context import (
-    LONGEST,
+from structrag.retrieval.evidence.atoms import (
+    FIRST,
+    LONGEST_CONTEXT,
+    SHORT,
+    WHOLE,
     RequiredContext,
+    leads,
     named_columns,
 )
+from structrag.retrieval.evidence.pool import Pool, StoredDocument
 from structrag.retrieval.evidence.scores import SHORTLIST, Ranking
 from structrag.retrieval.packing import reader_text
 from structrag.text.heading_path import heading_context
@@ -256,7 +259,7 @@ class PassageReader:
             for lead in starmap(RequiredContext, document.required[inside].tolist()):
                 span = lead.shown(start, end)
                 text = document.text[slice(*span)].strip() if span else ""
-                if len(text) > LONGEST:
+                if len(text) > LONGEST_CONTEXT:
                     text = named_columns(text, document.text[start:end])
                 parts.append(text)
                 # The header rows of a table say that rows are left out.

@@ -36,8 +36,8 @@ from structrag.retrieval.evidence.atom_arrays import (
     window_sums,
     windows,
 )
+from structrag.retrieval.evidence.atoms import RequiredContext
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products
-from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.text.arrays import (
     Array,
     BoolArray,

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from structrag.errors import check_at_least, check_template
-from structrag.model_calls.answer_parsing.lists import bare, parse_answer, plain_text
+from structrag.model_calls.answers import bare, parse_answer, plain_text
 from structrag.model_calls.requests import Ask, Failed, Flow, LanguageModel, ask
 from structrag.records import Hit
 from structrag.retrieval.d3.selection import StageCost, call_cost
