@@ -88,11 +88,6 @@ def search(
     files = paths or []
     in_engine = engine_of(index) is not None
     _check_places(files, index, in_engine)
-    settings: dict[str, Any] = {
-        "embedder": embedder,
-        "max_tokens": max_tokens,
-        "cache": cache or None,
-    }
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
     if in_engine:
         hits, store = engine_index.search(
@@ -100,14 +95,24 @@ def search(
         )
         report = f"kept in {index}"
     elif index:
-        stored = IndexFolder(Path(index), method, **settings)
+        stored = IndexFolder(
+            Path(index),
+            method,
+            embedder=embedder,
+            max_tokens=max_tokens,
+            cache=cache or None,
+        )
         changes = stored.update(files, **reading)
         hits, store = stored.search(query, k, files), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"
     else:
-        hits, store, report = _search_once(
-            documents(files, **reading), query, k, method, **settings
+        read = documents(files, **reading)
+        model = embedder_of(embedder)
+        fresh = empty_index(
+            method, model, max_tokens, cache=cache or None, progress=show_progress
         )
+        report = f"{fresh.add(read)} ({model.name if model else 'LSA'})"
+        hits, store = search_index(fresh, query, k), fresh.store
     if not as_json:
         show_progress.say(report)
     if not hits:
@@ -136,24 +141,6 @@ def _check_places(files: Sequence[Path], index: str, in_engine: bool) -> None:
         raise InvalidParameter(
             f"Name no files: a store such as {index} is filled by `structrag index`."
         )
-
-
-def _search_once(
-    read: Sequence[Document],
-    query: str,
-    k: int,
-    method: str,
-    *,
-    embedder: str,
-    max_tokens: int,
-    cache: str | None,
-) -> tuple[list[Hit], Any, str]:
-    """The hits, the store that they are from, and what was read."""
-    model = embedder_of(embedder)
-    index = empty_index(method, model, max_tokens, cache=cache, progress=show_progress)
-    report = index.add(read)
-    name = model.name if model else "LSA"
-    return search_index(index, query, k), index.store, f"{report} ({name})"
 
 
 def _record(hit: Hit, document: Document) -> dict[str, Any]:

@@ -272,7 +272,18 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         model. Further rounds of IDMS supplements and the embedding by a host's store are not
         included. Raises InvalidParameter as `add` does.
         """
-        return estimate(self._adding(documents), self.runner)
+        work = self._adding(documents)
+        dry = DryRun(self.runner, stand_in=_stand_in, stage_of=_stage_of)
+        n_documents = n_chunks = 0
+        for group in work.groups():
+            # Without a cache, each group of documents that are prepared together asks anew.
+            dry.forget()
+            (how,) = work.levels.values()
+            read = _read(dry, group, how)
+            n_documents += len(group)
+            n_chunks += sum(len(of_document.chunks) for of_document in read)
+        stages = {stage: dry.stages[stage] for stage in STAGES}
+        return Estimate(n_documents, work.unchanged, n_chunks, stages)
 
     def _preparing(self) -> Callable[..., AddBatch]:
         # Vectors of an embedder that is fitted are made when all texts are there.
@@ -498,7 +509,7 @@ def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
     return (views,) if isinstance(views, str) else tuple(views)
 
 
-SPLIT_STAGE, VIEW_STAGE, INDEX_STAGE = "split", "views", "index"
+STAGES = SPLIT_STAGE, VIEW_STAGE, INDEX_STAGE = "split", "views", "index"
 # A summary of so many words is not shortened; of equal words it would be no summary.
 LONGEST = "".join(
     f"{a}{b}e " for a, b in islice(product(ascii_lowercase, repeat=2), 199)
@@ -538,23 +549,6 @@ class Estimate:
             f"{pluralise(total.embedding_tokens, 'token')}; "
             f"{pluralise(total.cache_hits, 'cache hit')}"
         )
-
-
-def estimate(work: AddBatch, runner: Runner) -> Estimate:
-    """Estimate `work` by a dry run of `runner`; see `Index.estimate`."""
-    dry = DryRun(runner, stand_in=_stand_in, stage_of=_stage_of)
-    documents = chunks = 0
-    for group in work.groups():
-        # Without a cache, each group of documents that are prepared together asks anew.
-        dry.forget()
-        (how,) = work.levels.values()
-        read = _read(dry, group, how)
-        documents += len(group)
-        chunks += sum(len(of_document.chunks) for of_document in read)
-    stages = {
-        stage: dry.stages[stage] for stage in (SPLIT_STAGE, VIEW_STAGE, INDEX_STAGE)
-    }
-    return Estimate(documents, work.unchanged, chunks, stages)
 
 
 def _read(

@@ -337,17 +337,11 @@ def entity_flow(
     ]
     if len(texts) < 4:  # too few to tell what is common
         return entities
-    return _without_common(entities, max_share * len(texts))
-
-
-def _without_common(
-    entities: list[dict[str, str]], most: float
-) -> list[dict[str, str]]:
-    """The entities that occur in at most so many texts."""
     frequency = Counter(chain.from_iterable(entities))
-    rare = {key for key, count in frequency.items() if count <= most}
+    most = max_share * len(texts)
     return [
-        {key: name for key, name in names.items() if key in rare} for names in entities
+        {key: name for key, name in names.items() if frequency[key] <= most}
+        for names in entities
     ]
 
 

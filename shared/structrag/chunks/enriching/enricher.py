@@ -21,7 +21,7 @@ from structrag.chunks.enriching.prompts import EnrichmentPrompts
 from structrag.chunks.enriching.supplements import (
     Source,
     SupplementLimits,
-    shortened_text,
+    shortened,
     supplement_flow,
 )
 from structrag.chunks.model_splitter import (
@@ -252,7 +252,10 @@ class IDMSEnricher:
                     {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
                 )
             else:
-                shorter = shortened_text(source, i, names, most, self.density)
+                vectors = source.vectors.sentences[i]
+                shorter = shortened(
+                    source.of(i), vectors, names, most, self.density.counter
+                )
                 changes[i] = _by_sentences(shorter, answer)
         return changes
 

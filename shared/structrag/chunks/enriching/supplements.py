@@ -230,18 +230,6 @@ class Supplement:
         )
 
 
-def shortened_text(
-    source: Source,
-    chunk: int,
-    names: Sequence[str],
-    most: int,
-    settings: DensitySettings,
-) -> str | None:
-    """Select sentences of a chunk that contain its entities within `most` tokens."""
-    vectors = source.vectors.sentences[chunk]
-    return shortened(source.of(chunk), vectors, names, most, settings.counter)
-
-
 def defined(works: Sequence[Supplement], places: Sequence[int], source: Source) -> None:
     """Add the document's definitions of codes that chunks do not define."""
     in_document = definitions([sentence.text for sentence in source.sentences])
@@ -253,15 +241,11 @@ def defined(works: Sequence[Supplement], places: Sequence[int], source: Source) 
                 name = name.removesuffix("s")  # the plural of an acronym
             if is_code(name) and name in in_document and name not in in_chunk:
                 number, words = in_document[name]
-                _add_definition(work, place, name, words, source.sentences[number])
-
-
-def _add_definition(
-    work: Supplement, place: int, name: str, words: str, sentence: Sentence
-) -> None:
-    if sentence.chunk != place:
-        # A long form across a line end is no slice of the document: take the sentence.
-        work.add(name, words if words in sentence.text else sentence.text, sentence)
+                sentence = source.sentences[number]
+                if sentence.chunk != place:
+                    # A long form across a line end is no slice of the document.
+                    is_slice = words in sentence.text
+                    work.add(name, words if is_slice else sentence.text, sentence)
 
 
 def supplement_flow(

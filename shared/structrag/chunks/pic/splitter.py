@@ -75,18 +75,6 @@ class Instruction:
     degraded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionSettings:
-    """The settings of instructions, as in `PICSplitter`."""
-
-    pseudo_instruction: str
-    texts: Sequence[str]
-    prompt: str
-    window: int | None
-    language: str
-    as_query: bool = True
-
-
 def read_texts(value: Any, name: str) -> tuple[str, ...]:
     """Instructions as texts; one string is one.
 
@@ -103,7 +91,8 @@ def read_texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def instruction_flow(
-    settings: InstructionSettings,
+    settings: PICSplitter,
+    users: Sequence[str],
     document: Document,
     scopes: Sequence[UnitScope],
     looked_at: Sequence[bool],
@@ -112,12 +101,14 @@ def instruction_flow(
 ) -> Flow[tuple[list[FloatArray | None], list[Instruction | None]]]:
     """Every scope's unit vectors, and what to compare them with.
 
-    Vectors have length 1. Both are None for scopes that are not examined; with `every` all have
-    vectors. Summaries are asked for first, all at once. Then all units and instructions are
-    embedded, each once.
+    `users` are the user's instructions, if any. Vectors have length 1. Both are None for scopes
+    that are not examined; with `every` all have vectors. Summaries are asked for first, all at
+    once. Then all units and instructions are embedded, each once.
     """
     chosen = np.flatnonzero(np.asarray(looked_at, dtype=bool)).tolist()
-    summaries = yield from _summary_flow(settings, document, scopes, chosen)
+    summaries: dict[int, ModelSummary] = {}
+    if settings.pseudo_instruction == "summary" and chosen and not users:
+        summaries = yield from _summary_flow(settings, document, scopes, chosen)
     usable = {i: summary.text for i, summary in summaries.items() if summary.text}
     embedded = list(range(len(scopes))) if every else chosen
     units = [
@@ -125,9 +116,9 @@ def instruction_flow(
     ]
     queries = list(usable.values())
     if chosen:
-        queries += settings.texts  # where the user gave some, there are no summaries
+        queries += users  # where there are some, there are no summaries
     scope_vectors, query_vectors = yield from _embed(
-        units, queries, settings.as_query, whole=settings.window is None
+        units, queries, settings.as_query, whole=settings.summary_window is None
     )
     summary_vectors = dict(zip(usable, query_vectors, strict=False))
     matrices: list[FloatArray | None] = [None] * len(scopes)
@@ -136,9 +127,8 @@ def instruction_flow(
         matrices[i] = matrix
         if not looked_at[i]:
             continue
-        if settings.texts:
-            note = "\n".join(settings.texts)
-            instructions[i] = Instruction(query_vectors, note=note)
+        if users:
+            instructions[i] = Instruction(query_vectors, note="\n".join(users))
         else:
             vector = summary_vectors.get(i)
             instructions[i] = _pseudo_instruction(
@@ -148,14 +138,12 @@ def instruction_flow(
 
 
 def _summary_flow(
-    settings: InstructionSettings,
+    settings: PICSplitter,
     document: Document,
     scopes: Sequence[UnitScope],
     chosen: Sequence[int],
 ) -> Flow[dict[int, ModelSummary]]:
-    """The chosen scopes' summaries by number; {} if none is asked for."""
-    if settings.pseudo_instruction != "summary" or settings.texts or not chosen:
-        return {}
+    """The chosen scopes' summaries by number."""
     titles = [SEPARATOR.join(scopes[i].path) or document.title for i in chosen]
     texts = [
         [document.text[unit.start : unit.end] for unit in scopes[i].units]
@@ -165,8 +153,8 @@ def _summary_flow(
         titles,
         texts,
         settings.prompt,
-        window=settings.window,
-        language=None if settings.window is None else settings.language,
+        window=settings.summary_window,
+        language=None if settings.summary_window is None else settings.language,
     )
     return dict(zip(chosen, summaries, strict=True))
 
@@ -406,9 +394,11 @@ class PICSplitter(BoundarySplitter):
         looked_at = [
             self._is_worth_it(document.text, scope, by_section) for scope in scopes
         ]
-        settings = self._instructions(document)
+        key = self.instructions_key
+        texts = (document.meta.get(key) if key else None) or self.instructions
+        users = read_texts(texts, key or "instructions")
         matrices, instructions = yield from instruction_flow(
-            settings, document, scopes, looked_at, every=every
+            self, users, document, scopes, looked_at, every=every
         )
         series: list[Series] = []
         chunks: list[Chunk] = []
@@ -437,22 +427,6 @@ class PICSplitter(BoundarySplitter):
             series.append(judged.series(scope, [run for run, _ in run_chunks]))
             chunks += [chunk for _, chunk in run_chunks]
         return Explanation(document, tuple(series), tuple(chunks))
-
-    def _instructions(self, document: Document) -> InstructionSettings:
-        instructions = (
-            document.meta.get(self.instructions_key) if self.instructions_key else None
-        )
-        return InstructionSettings(
-            self.pseudo_instruction,
-            read_texts(
-                instructions or self.instructions,
-                self.instructions_key or "instructions",
-            ),
-            self.prompt,
-            self.summary_window,
-            self.language,
-            self.as_query,
-        )
 
     def _by_section(self, outline: Outline) -> bool:
         if self.scope != "auto" or not self.respect_sections:

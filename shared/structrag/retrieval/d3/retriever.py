@@ -202,14 +202,16 @@ class D3Retriever(Retriever):
     def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """The largest cost of `result`, by stage. Calls no model and embeds nothing."""
         check_query(question)
-        return estimate(
-            question,
-            SearchedPart(self.index, where),
-            self.router,
-            self.strategy,
-            self.routing,
-            self.selection,
-        )
+        scope = SearchedPart(self.index, where)
+        route = select = StageCost()
+        if question.strip() and scope.outline:
+            if self.router in BY_SCORES or not is_direct(scope.outline, self.selection):
+                route = _route_cost(question, scope, self.router, self.routing)
+            select = StageCost(scored=len(scope.all_rows))
+            if self.strategy not in (FUSED, EVIDENCE):
+                paragraphs = [scope.paragraphs.chunk(row) for row in scope.all_rows]
+                select = selection_cost(question, paragraphs, self.selection)
+        return D3Estimate({"route": route, "select": select})
 
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
@@ -459,26 +461,6 @@ class D3Estimate:
     def total(self) -> StageCost:
         """All stages together."""
         return sum(self.stages.values(), StageCost())
-
-
-def estimate(
-    question: str,
-    scope: SearchedPart,
-    router: str,
-    strategy: str,
-    routing: Routing,
-    selection: Selection,
-) -> D3Estimate:
-    """The estimate for a retriever with these settings (`D3Retriever.estimate`)."""
-    route = select = StageCost()
-    if question.strip() and scope.outline:
-        if router in BY_SCORES or not is_direct(scope.outline, selection):
-            route = _route_cost(question, scope, router, routing)
-        select = StageCost(scored=len(scope.all_rows))
-        if strategy not in ("fused", "evidence"):
-            paragraphs = [scope.paragraphs.chunk(row) for row in scope.all_rows]
-            select = selection_cost(question, paragraphs, selection)
-    return D3Estimate({"route": route, "select": select})
 
 
 def _route_cost(

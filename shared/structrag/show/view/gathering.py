@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import pairwise
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from structrag._version import __version__
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter, runner_for
-from structrag.chunks.units import Series
 from structrag.errors import InvalidParameter, StructragError
 from structrag.evaluation.searched import GivenChunks, Passages
 from structrag.index.index import Index
@@ -85,7 +84,11 @@ def gather(
             splits = [_Split(tuple(of_document)) for of_document in passages]
             searches.append(search)
         else:
-            splits = _splits(name, splitter, documents, embedder, progress)
+            runner = runner_for(embedder, progress=progress)
+            splits = [
+                _split(splitter, document, runner)
+                for document in counted(progress, name, documents)
+            ]
             if query.strip():
                 chunks = [split.chunks for split in splits]
                 searches.append(
@@ -108,21 +111,6 @@ class _Split(NamedTuple):
 
     chunks: tuple[Chunk, ...]
     series: dict[str, Any] | None = None
-
-
-def _splits(
-    name: str,
-    splitter: Any,
-    documents: Sequence[Document],
-    embedder: Any,
-    progress: Progress | None,
-) -> list[_Split]:
-    """All documents by one splitter."""
-    runner = runner_for(embedder, progress=progress)
-    return [
-        _split(splitter, document, runner)
-        for document in counted(progress, name, documents)
-    ]
 
 
 def _split(splitter: Any, document: Document, runner: Runner) -> _Split:
@@ -217,15 +205,12 @@ def series_record(explanation: Explanation) -> dict[str, Any] | None:
         record["starts"] += [unit.text_start for unit in series.units]
         record["ends"] += [unit.end for unit in series.units]
         record["values"] += map(_number, series.values)
-        record["thresholds"] += map(_number, _thresholds(series))
+        thresholds = series.thresholds or [math.nan] * len(series.units)
+        record["thresholds"] += map(_number, thresholds)
         if series.note:
             place = [series.units[0].start, series.units[-1].end]
             record["notes"].append([*place, series.note])
     return record
-
-
-def _thresholds(series: Series) -> Iterable[float]:
-    return series.thresholds or [math.nan] * len(series.units)
 
 
 def _number(value: float) -> float | None:
