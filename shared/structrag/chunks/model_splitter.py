@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from structrag.chunks.divisions import divide
@@ -26,9 +26,9 @@ from structrag.model_calls.requests import (
     Progress,
     Request,
     ask,
+    embedded_by,
     gather,
     handle,
-    map_requests,
     memoised,
     record_failures,
 )
@@ -183,15 +183,7 @@ def decided_by(flow: Flow[T], embedder: Any) -> Flow[T]:
         return (yield from flow)
     if hasattr(embedder, "fit"):
         return (yield from with_own_vectors(flow, embedder))
-
-    def change(request: Request) -> Request:
-        return (
-            replace(request, embedder=embedder)
-            if isinstance(request, Embed)
-            else request
-        )
-
-    return (yield from map_requests(flow, change))
+    return (yield from embedded_by(embedder, flow))
 
 
 def answered(flow: Flow[T], runner: Runner) -> Flow[T]:

@@ -213,11 +213,15 @@ def _measured(
     all_chunks = list(chain.from_iterable(chunks.values()))
     sizes = [chunk.n_tokens for chunk in all_chunks]
     middle, high = np.quantile(sizes, [0.5, 0.95]).tolist()
+    cut = {}
+    for kind, spans in units.items():
+        share = chunking_error(spans, spans_of(all_chunks), texts) or 0.0
+        cut[kind] = round(share * len(spans))
     report = MethodReport(
         name=name,
         chunks=len(all_chunks),
         tokens=(min(sizes), round(middle), round(high), max(sizes)),
-        cut={kind: _cut(spans, all_chunks, texts) for kind, spans in units.items()},
+        cut=cut,
         seconds=seconds,
         embedded_to_split=embedded,
         embedded_to_index=len(all_chunks),
@@ -247,12 +251,6 @@ def _sentences(document: Document, block: Block) -> list[Span]:
         if document.text[start:end].strip():
             spans.append((document.id, start, end))
     return spans
-
-
-def _cut(
-    spans: Sequence[Span], chunks: Sequence[Chunk], texts: Mapping[str, str]
-) -> int:
-    return round((chunking_error(spans, spans_of(chunks), texts) or 0.0) * len(spans))
 
 
 def _tested(

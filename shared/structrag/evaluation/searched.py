@@ -14,7 +14,6 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.measure import Span, SpanMeasure, spans_at_budget, spans_of
 from structrag.index.index import Index
 from structrag.model_calls.requests import (
-    Ask,
     Choose,
     Embed,
     Progress,
@@ -33,8 +32,6 @@ Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading 
 @dataclass(frozen=True, slots=True)
 class GivenChunks:
     """A splitter that returns chunks made before.
-
-    Chunks of different splitters are thus searched alike, and what is searched is what is shown.
 
     So chunks of different splitters are searched alike, and what is searched is what is shown.
 
@@ -271,7 +268,10 @@ def model_calls(splitter: Any, document: Document) -> int:
     """
     if not isinstance(splitter, ReadingSplitter):
         return 0
-    dry = DryRun(Runner(llm=_Anybody()), stand_in=_same_answer)
+    dry = DryRun(
+        Runner(llm=_Anybody()),
+        stand_in=lambda request, _: 0.0 if isinstance(request, Choose) else _SUMMARY,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dry.run(splitter.split_flow(document))
@@ -288,7 +288,3 @@ class _Anybody:
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         return 0.0
-
-
-def _same_answer(request: Ask | Choose, number: int) -> Any:
-    return 0.0 if isinstance(request, Choose) else _SUMMARY

@@ -335,17 +335,15 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         names = check_ids("doc_id", doc_id)
         self._check_current()
         try:
-            # All, whatever the first says.
-            deleted = [self._delete(name) for name in names]
+            deleted = []  # all, whatever the first says
+            for name in names:
+                self.host.forget(name, self.store)
+                for answers in self.kept.values():
+                    answers.pop(name, None)
+                deleted.append(self.store.delete(name))
         finally:
             self._save_at_address()
         return all(deleted)
-
-    def _delete(self, doc_id: str) -> bool:
-        self.host.forget(doc_id, self.store)
-        for answers in self.kept.values():
-            answers.pop(doc_id, None)
-        return self.store.delete(doc_id)
 
     def _adding(
         self, documents: Iterable[Document], *, known_only: bool = False

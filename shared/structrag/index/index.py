@@ -18,8 +18,8 @@ from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import (
     InvalidParameter,
     ModelFailed,
-    check_at_least,
     check_choice,
+    check_optional,
     check_query,
     checked_k,
     warn_user,
@@ -175,8 +175,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
-        if window_tokens is not None:
-            check_at_least("window_tokens", window_tokens, 16)
+        check_optional("window_tokens", window_tokens, 16)
         self.preset = preset
         self.splitter: Splitter = _splitter(splitter, paper, language)
         self.embedder: Embedder = as_embedder(embedder)

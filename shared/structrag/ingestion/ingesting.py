@@ -20,6 +20,7 @@ from structrag.errors import (
     SaveFailed,
     check_at_least,
     check_choice,
+    check_optional,
 )
 from structrag.index.corpus import CorpusStore
 from structrag.index.document_index import (
@@ -226,8 +227,7 @@ def ingest(
             "embedding and make cannot be combined, because make creates its own models. Pass "
             "one of them."
         )
-    if workers is not None:
-        check_at_least("workers", workers, 1)
+    check_optional("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
     check_format(format)
     check_reader(reader)
@@ -240,7 +240,9 @@ def ingest(
         "limits": limits,
     }
     if make is None:
-        make = _maker(embedding, shared_model)
+        make = partial(EvidenceRetriever, embedding)
+        if shared_model:  # the worker gives the model
+            make = partial(EvidenceRetriever, batch_size=BATCH_SIZE)
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
@@ -266,14 +268,6 @@ def ingest(
         if remove_missing:
             ingestion.remove_missing()
     return ingestion.report()
-
-
-def _maker(embedding: Any, shared_model: bool) -> Callable[..., Any]:
-    """What makes an empty index, unless the caller says."""
-    if shared_model:
-        # the worker gives the rest
-        return partial(EvidenceRetriever, batch_size=BATCH_SIZE)
-    return partial(EvidenceRetriever, embedding)
 
 
 def _runner(name: str, embedding: Any, shared_model: bool) -> WorkerPool:

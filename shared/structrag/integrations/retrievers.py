@@ -13,8 +13,8 @@ from structrag.errors import (
     InvalidParameter,
     ModelFailed,
     UnknownDocument,
-    check_at_least,
     check_choice,
+    check_optional,
     checked_k,
     warn_user,
 )
@@ -210,8 +210,7 @@ def check_limits(order: str, k: float | None, max_tokens: float | None) -> None:
     check_choice("order", order, ORDERS)
     if k is not None:
         checked_k(k)
-    if max_tokens is not None:
-        check_at_least("max_tokens", max_tokens, 1)
+    check_optional("max_tokens", max_tokens, 1)
 
 
 def warn_of_chunks(are_chunks: Iterable[bool]) -> None:

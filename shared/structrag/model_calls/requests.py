@@ -360,6 +360,17 @@ def map_requests(flow: Flow[T], change: Callable[[Request], Request]) -> Flow[T]
     return handle(flow, lambda request: ask(change(request)))
 
 
+def embedded_by(embedder: Any, flow: Flow[T]) -> Flow[T]:
+    """Run `flow` with its texts embedded by this model, whoever runs it: one that is fitted to an
+    index (LSA) is known to no runner. Requests that name a model keep it."""
+
+    def change(request: Request) -> Request:
+        is_open = isinstance(request, Embed) and request.embedder is None
+        return replace(request, embedder=embedder) if is_open else request
+
+    return map_requests(flow, change)
+
+
 def memoised(flow: Flow[T]) -> Flow[T]:
     """Run `flow`, but answer repeated prompts and embedded texts from memory. Prompts that must not
     be cached are asked again."""
@@ -425,28 +436,25 @@ Join = Callable[[Sequence[Request]], tuple[Sequence[Request], list[Place]]]
 def _side_by_side(flow: Sequence[Flow[T]], join: Join) -> Flow[list[T]]:
     """Run steps side by side; `join` makes the requests of each turn."""
     turns = [advance(one, None) for one in flow]
-    while waiting := _unfinished(turns):
+    while True:
+        waiting = {
+            i: turn for i, turn in enumerate(turns) if not isinstance(turn, Done)
+        }
+        if not waiting:
+            break
         requests, places = join(
             [request for turn in waiting.values() for request in turn]
         )
         replies = yield requests
-        answers = iter([_part(replies, place) for place in places])
+        answers = iter(
+            [
+                replies[number] if rows is None else replies[number][rows]
+                for number, rows in places
+            ]
+        )
         for i, turn in waiting.items():
             turns[i] = advance(flow[i], list(islice(answers, len(turn))))
     return [turn.result for turn in turns if isinstance(turn, Done)]
-
-
-def _unfinished(
-    turns: Sequence[Sequence[Request] | Done[T]],
-) -> dict[int, Sequence[Request]]:
-    """The requests of steps that have not ended, by their positions."""
-    return {i: turn for i, turn in enumerate(turns) if not isinstance(turn, Done)}
-
-
-def _part(replies: Sequence[Any], place: Place) -> Any:
-    """The answer to one request: a reply, or some rows of it."""
-    number, rows = place
-    return replies[number] if rows is None else replies[number][rows]
 
 
 def _unchanged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]]:

@@ -12,7 +12,12 @@ from inspect import Parameter, signature
 from time import monotonic
 from typing import Any, TypedDict, TypeVar
 
-from structrag.errors import InvalidParameter, check_arguments, check_at_least
+from structrag.errors import (
+    InvalidParameter,
+    check_arguments,
+    check_at_least,
+    check_optional,
+)
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 
@@ -60,10 +65,8 @@ class CallSettings:
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
         check_at_least("max_concurrency", self.max_concurrency, 1)
-        if self.max_calls is not None:
-            check_at_least("max_calls", self.max_calls, 0)
-        if self.timeout is not None:
-            check_at_least("timeout", self.timeout, 0.001)
+        check_optional("max_calls", self.max_calls, 0)
+        check_optional("timeout", self.timeout, 0.001)
         object.__setattr__(self, "progress", as_progress(self.progress))
         # Opened once, so that all who share the record share the file.
         object.__setattr__(self, "cache", as_cache(self.cache))

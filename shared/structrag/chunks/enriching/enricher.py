@@ -30,7 +30,13 @@ from structrag.chunks.model_splitter import (
     counted_flow,
     runner_for,
 )
-from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
+from structrag.errors import (
+    InvalidParameter,
+    NoModel,
+    check_at_least,
+    check_choice,
+    check_optional,
+)
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.model_calls.runner import Runner
 from structrag.reading.settings import changed
@@ -108,11 +114,9 @@ class IDMSEnricher:
                 f"growth must be a number from 0 to 1; got {self.growth!r}."
             )
         for name in ("low", "high", "min_tokens"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 0)
+            check_optional(name, getattr(self, name), 0)
         check_at_least("min_chunks", self.min_chunks, 1)
-        if self.max_tokens is not None:
-            check_at_least("max_tokens", self.max_tokens, 1)
+        check_optional("max_tokens", self.max_tokens, 1)
 
     @classmethod
     def paper(cls, **changes: Any) -> IDMSEnricher:

@@ -28,8 +28,8 @@ from structrag.chunks.maker import MOST, ChunkMaker, IndexLimit, index_text
 from structrag.errors import (
     InvalidAnswer,
     InvalidParameter,
-    check_at_least,
     check_choice,
+    check_optional,
 )
 from structrag.model_calls.requests import Failed
 from structrag.reading.outline import Outline
@@ -114,11 +114,9 @@ class HiQASplitter(ReadOptions):
 
     def __post_init__(self) -> None:
         ReadOptions.__post_init__(self)
-        if self.max_tokens is not None:
-            check_at_least("max_tokens", self.max_tokens, 1)
+        check_optional("max_tokens", self.max_tokens, 1)
         check_choice("metadata", self.metadata, METADATA)
-        if self.path_tokens is not None:
-            check_at_least("path_tokens", self.path_tokens, 0)
+        check_optional("path_tokens", self.path_tokens, 0)
         if self.describe_image is not None and not callable(self.describe_image):
             raise InvalidParameter(
                 "describe_image must be a function from an image's address to a string; got "

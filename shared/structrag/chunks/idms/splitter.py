@@ -31,6 +31,7 @@ from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
+    check_optional,
     warn_user,
 )
 from structrag.model_calls.requests import Embed, Flow, ask
@@ -350,8 +351,7 @@ class IDMSSplitter(BoundarySplitter):
                 "does not see the current chunk; got 'chunk'."
             )
         check_at_least("warmup", self.warmup, 0)
-        if self.history is not None:
-            check_at_least("history", self.history, 1)
+        check_optional("history", self.history, 1)
         check_choice("merge", self.merge, MERGES)
         check_at_least("target_tokens", self.target_tokens, 1)
         SizeLimits(self.least_tokens, self.max_tokens)

@@ -46,6 +46,7 @@ from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
+    check_optional,
     check_template,
 )
 from structrag.model_calls.requests import Embed, Flow
@@ -359,8 +360,7 @@ class PICSplitter(BoundarySplitter):
         if not callable(self.sentence_splitter):
             check_choice("language", self.language, LANGUAGES)
         check_at_least("hysteresis", self.hysteresis, 0)
-        if self.summary_window is not None:
-            check_at_least("summary_window", self.summary_window, 100)
+        check_optional("summary_window", self.summary_window, 100)
         check_template("prompt", self.prompt, ["text"], optional=["title"])
         texts = read_texts(self.instructions, "instructions")
         object.__setattr__(self, "instructions", texts)

@@ -219,19 +219,18 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         return self.levels[level].reader(snapshot)
 
     def _preparing(self) -> Callable[..., AddBatch]:
-        levels = {name: self._preparation(name) for name in LEVELS}
+        is_fitted = hasattr(self.embedder, "fit")
+        levels = {}
+        for level, views in LEVELS.items():
+            levels[level] = IndexingOptions(
+                self._splitters[level],
+                ViewSettings(names=views, language=self.language),
+                None if is_fitted or level == SECTIONS else self.embedder,
+                "windows",
+                None,
+                self._kept(level),
+            )
         return partial(AddBatch, levels=levels)
-
-    def _preparation(self, level: str) -> IndexingOptions:
-        has_vectors = level != SECTIONS and not hasattr(self.embedder, "fit")
-        return IndexingOptions(
-            self._splitters[level],
-            ViewSettings(names=LEVELS[level], language=self.language),
-            self.embedder if has_vectors else None,
-            "windows",
-            None,
-            self._kept(level),
-        )
 
     def _report(self, work: AddBatch) -> D3AddReport:
         report = work.report()

@@ -13,14 +13,22 @@ import numpy as np
 
 from structrag.errors import (
     InvalidParameter,
-    check_at_least,
     check_choice,
+    check_optional,
     check_query,
     checked_k,
 )
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import SCORE_DIGITS
-from structrag.model_calls.requests import Flow, Request, Score, T, drive, gather
+from structrag.model_calls.requests import (
+    Flow,
+    Request,
+    Score,
+    T,
+    drive,
+    embedded_by,
+    gather,
+)
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallOptions, check_call_options
 from structrag.model_calls.usage import Usage
@@ -40,7 +48,6 @@ from structrag.retrieval.d3.routing import (
 )
 from structrag.retrieval.d3.scoring import (
     check_evidence,
-    embedded_by,
     paragraph_scores_flow,
     paragraph_sentence_flow,
     within_budget,
@@ -147,8 +154,7 @@ class D3Retriever(Retriever):
         self.strategy: str = _checked_strategy(chosen, model, evidence)
         if self.strategy not in (FUSED, EVIDENCE):
             self.selection = replace(self.selection, strategy=self.strategy)
-        if max_tokens is not None:
-            check_at_least("max_tokens", max_tokens, 1)
+        check_optional("max_tokens", max_tokens, 1)
         self.k: int | None = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         check_call_options(options, D3Retriever)

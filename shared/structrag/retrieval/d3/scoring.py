@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -16,7 +16,7 @@ from structrag.index.levels import query_vectors
 from structrag.index.lexical import LexicalIndex
 from structrag.index.ranking import best_positions
 from structrag.index.snapshot import Reader
-from structrag.model_calls.requests import Embed, Flow, Request, Score, T, ask, handle
+from structrag.model_calls.requests import Embed, Flow, Score, ask, embedded_by
 from structrag.records import Chunk
 from structrag.retrieval.d3.outlines import SectionLayout
 from structrag.retrieval.d3.selection import Selection
@@ -35,18 +35,6 @@ from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
-
-
-def embedded_by(embedder: Any, flow: Flow[T]) -> Flow[T]:
-    """The same steps, embedded by what made an index's vectors, whoever runs them. An embedder
-    fitted to an index (LSA) is known to no runner."""
-
-    def answer(request: Request) -> Flow[Any]:
-        if isinstance(request, Embed) and request.embedder is None:
-            request = replace(request, embedder=embedder)
-        return (yield from ask(request))
-
-    return handle(flow, answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +58,11 @@ def route_scores(
     return {"bm25": dict(bm25), "dense": dict(dense)}
 
 
-def fused_scores(
-    reader: Reader, question: str, vector: Any, mask: BoolArray
+def normalised_scores(
+    by_route: Mapping[str, Mapping[int, float]], mask: BoolArray
 ) -> dict[int, dict[str, float]]:
     """Row of the mask -> "bm25" and "dense", in [0, 1] each. They are normalised over the rows of
     the mask, as they are summed. A row that a route did not find has 0 from it."""
-    return _normalised(route_scores(reader, question, vector, mask), mask)
-
-
-def _normalised(
-    by_route: Mapping[str, Mapping[int, float]], mask: BoolArray
-) -> dict[int, dict[str, float]]:
     scores = {row: {"bm25": 0.0, "dense": 0.0} for row in np.flatnonzero(mask).tolist()}
     for name, normalise in (("bm25", maxnorm), ("dense", minmax)):
         values = normalise(list(by_route[name].values())).tolist()
@@ -97,7 +79,8 @@ def part_scores_flow(
     if not mask.any():
         return {}
     (vector,) = yield from query_vectors(reader, question)
-    by_row = fused_scores(reader, question, vector, mask)
+    by_route = route_scores(reader, question, vector, mask)
+    by_row = normalised_scores(by_route, mask)
     return {
         row: (scores["bm25"] + scores["dense"]) / 2 for row, scores in by_row.items()
     }
@@ -159,7 +142,7 @@ def paragraph_scores_flow(
     highest = 1 + PART_WEIGHT if parts else 1.0
     weights = {"bm25": 0.5, "dense": 0.5, "route": PART_WEIGHT}
     paragraphs: dict[int, ParagraphScore] = {}
-    for row, scaled in _normalised(by_route, mask).items():
+    for row, scaled in normalised_scores(by_route, mask).items():
         route = parts.get(row, 0.0)
         fused = ((scaled["bm25"] + scaled["dense"]) / 2 + PART_WEIGHT * route) / highest
         summed = {**scaled, "route": route}

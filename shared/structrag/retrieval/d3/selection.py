@@ -11,6 +11,7 @@ from structrag.errors import (
     NoModel,
     check_at_least,
     check_choice,
+    check_optional,
     check_template,
 )
 from structrag.model_calls.requests import Failed, why_unusable
@@ -196,8 +197,7 @@ class Selection:
         check_at_least("answer_tokens", self.answer_tokens, 0)
         check_at_least("chain_k", self.chain_k, 1)
         check_at_least("short_tokens", self.short_tokens, 0)
-        if self.k is not None:
-            check_at_least("k", self.k, 1)
+        check_optional("k", self.k, 1)
         if self.threshold is not None:
             check_at_least("threshold", self.threshold, 0)
             if self.threshold > 1:

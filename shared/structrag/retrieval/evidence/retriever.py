@@ -18,6 +18,7 @@ from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
+    check_optional,
     check_query,
     checked_k,
 )
@@ -443,9 +444,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> Flow[list[Hit]]:
         """`search` as a flow."""
         most = None if k is None else checked_k(k)
-        if max_tokens is not None:
-            check_at_least("max_tokens", max_tokens, 1)
-        elif most is None:
+        check_optional("max_tokens", max_tokens, 1)
+        if most is None and max_tokens is None:
             max_tokens = self.max_tokens
         order = self.order if order is None else check_choice("order", order, ORDERS)
         hits: list[Hit] = []

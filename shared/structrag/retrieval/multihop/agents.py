@@ -13,6 +13,7 @@ from structrag.errors import (
     ModelFailed,
     NoModel,
     check_at_least,
+    check_optional,
     check_query,
     checked_k,
 )
@@ -143,8 +144,7 @@ class SelfAsk:
                 f"{min_followups}."
             )
         check_at_least("evidence_tokens", evidence_tokens, 1)
-        if token_budget is not None:
-            check_at_least("token_budget", token_budget, 0)
+        check_optional("token_budget", token_budget, 0)
         check_retriever(retriever)
         self.retriever = retriever
         self.llm: LanguageModel | None = as_language_model(llm)
@@ -342,8 +342,7 @@ class TwoHop(Retriever):
         find_entities: EntityFinder = names_by_form,
     ) -> None:
         check_at_least("max_entities", max_entities, 1)
-        if entity_hits is not None:
-            check_at_least("entity_hits", entity_hits, 1)
+        check_optional("entity_hits", entity_hits, 1)
         check_retriever(retriever)
         self.retriever = retriever
         self.k: int | None = None if k is None else checked_k(k)
