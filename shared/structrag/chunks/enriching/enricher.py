@@ -175,7 +175,7 @@ class IDMSEnricher:
         """`enrich` as a flow. The chunks are the document's, in order."""
         factors, vectors = yield from density_flow(chunks, self.density, self.prompts)
         lowest, highest = self._chosen(factors)
-        source = Source(document, tuple(chunks), vectors)
+        source = Source(document, chunks, vectors)
         changes: dict[int, dict[str, Any]] = {}
         if self.reduce and lowest:
             changes |= yield from self._reduce_flow(chunks, factors, source, lowest)

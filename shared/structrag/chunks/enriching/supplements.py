@@ -68,7 +68,6 @@ class Sentence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Source:
     """The sentences of a document's chunks with their unit vectors, in order.
 
@@ -78,26 +77,24 @@ class Source:
         ()
     """
 
-    document: Document
-    chunks: tuple[Chunk, ...]
-    vectors: ChunkVectors
-    sentences: tuple[Sentence, ...] = field(init=False)
-    matrix: FloatArray = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, document: Document, chunks: Sequence[Chunk], vectors: ChunkVectors
+    ) -> None:
+        self.document = document
+        self.chunks = chunks
+        self.vectors = vectors
         sentences = []
-        for i, (chunk, spans) in enumerate(
-            zip(self.chunks, self.vectors.spans, strict=True)
-        ):
+        for i, (chunk, spans) in enumerate(zip(chunks, vectors.spans, strict=True)):
             for start, end in spans:
                 part = chunk.text[start:end]
                 first = chunk.start + start + len(part) - len(part.lstrip())
                 sentences.append(
                     Sentence(i, first, first + len(part.strip()), part.strip())
                 )
-        rows = np.concatenate(self.vectors.sentences) if sentences else np.zeros((0, 1))
-        object.__setattr__(self, "sentences", tuple(sentences))
-        object.__setattr__(self, "matrix", rows)
+        self.sentences = tuple(sentences)
+        self.matrix: FloatArray = (
+            np.concatenate(vectors.sentences) if sentences else np.zeros((0, 1))
+        )
 
     def of(self, chunk: int) -> list[str]:
         """The sentences of a chunk."""

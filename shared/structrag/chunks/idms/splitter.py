@@ -191,25 +191,20 @@ class SentenceMargins:
         return self.values
 
 
-@dataclass(slots=True)
 class DocumentGaps:
     """The readings of a document of n units. Number i belongs to the gap before unit i; it is NaN
     at the start of a scope."""
 
-    model: GapModel
-    sentences: SentenceMargins
-    margins: FloatArray = field(init=False)
-    thresholds: FloatArray = field(init=False)
-    # 1 where the model was asked and gave no margin.
-    fallbacks: FloatArray = field(init=False)
-    # By the first unit of a scope, and counted from it.
-    cuts: dict[int, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        n = len(self.sentences.texts)
-        self.margins = np.full(n, np.nan)
-        self.thresholds = np.full(n, np.nan)
-        self.fallbacks = np.zeros(n)
+    def __init__(self, model: GapModel, sentences: SentenceMargins) -> None:
+        self.model = model
+        self.sentences = sentences
+        n = len(sentences.texts)
+        self.margins: FloatArray = np.full(n, np.nan)
+        self.thresholds: FloatArray = np.full(n, np.nan)
+        # 1 where the model was asked and gave no margin.
+        self.fallbacks: FloatArray = np.zeros(n)
+        # By the first unit of a scope, and counted from it.
+        self.cuts: dict[int, list[int]] = {}
 
     @property
     def source(self) -> str:
