@@ -106,12 +106,12 @@ def search(
         hits, store = stored.search(query, k, files), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"
     else:
-        read = documents(files, **reading)
+        corpus = documents(files, **reading)
         model = embedder_of(embedder)
         fresh = empty_index(
             method, model, max_tokens, cache=cache or None, progress=show_progress
         )
-        report = f"{fresh.add(read)} ({model.name if model else 'LSA'})"
+        report = f"{fresh.add(corpus)} ({model.name if model else 'LSA'})"
         hits, store = search_index(fresh, query, k), fresh.store
     if not as_json:
         show_progress.say(report)
