@@ -11,9 +11,14 @@ from typing import Any
 from structrag.errors import NoModel, check_at_least
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.records import Chunk
-from structrag.retrieval.d3.costs import ESTIMATED_SHARE, StageCost, call_cost
 from structrag.retrieval.d3.evidence import select_flow
-from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.retrieval.d3.selection import (
+    ESTIMATED_SHARE,
+    Evidence,
+    Selection,
+    StageCost,
+    call_cost,
+)
 from structrag.text.tokens import count_tokens
 
 CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK

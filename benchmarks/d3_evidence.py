@@ -34,7 +34,7 @@ from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.index import PARAGRAPHS, D3Index
 from structrag.retrieval.d3.outlines import row_mask
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.d3.scoring import fused_scores
+from structrag.retrieval.d3.scoring import normalised_scores, route_scores
 from structrag.text.tokens import count_tokens
 
 BUDGET, TOP = 1000, 3
@@ -140,7 +140,8 @@ def _scores_flow(
     reader: Reader, question: str, mask: Any
 ) -> Flow[dict[int, dict[str, float]]]:
     (vector,) = yield from query_vectors(reader, question)
-    return fused_scores(reader, question, vector, mask)
+    by_route = route_scores(reader, question, vector, mask)
+    return normalised_scores(by_route, mask)
 
 
 def ranking_figures(

@@ -8,13 +8,11 @@ from dataclasses import replace
 
 from benchmarks.question_sets import Dataset, Question
 from structrag.records import Chunk
-from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.condensing import ParagraphSplitter, SectionSplitter
 from structrag.retrieval.d3.evidence import short_forms
 from structrag.retrieval.d3.outlines import IDS_PROMPT, NAMES_PROMPT
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.selection import Selection
-from structrag.retrieval.multihop.answering import UNANSWERABLE
-from structrag.retrieval.multihop.hops import NEXT_PROMPT
+from structrag.retrieval.multihop.hops import NEXT_PROMPT, UNANSWERABLE
 
 SHOWN = 160  # characters by which a paragraph is known in a prompt
 _QUESTION = re.compile(r"^Question:\s(.*)$", re.MULTILINE)

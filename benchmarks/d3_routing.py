@@ -32,10 +32,11 @@ from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, mini
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.retrieval.d3.routing import SearchedPart
 from structrag.retrieval.d3.scoring import (
-    fused_scores,
+    normalised_scores,
     paragraph_sentence_flow,
     part_scores_flow,
     part_sentence_scores,
+    route_scores,
 )
 from structrag.text.tokens import count_tokens
 
@@ -79,8 +80,9 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
             ),
             BM25: {
                 row: scores["bm25"]
-                for row, scores in fused_scores(
-                    scope.parts, text, None, scope.part_mask
+                for row, scores in normalised_scores(
+                    route_scores(scope.parts, text, None, scope.part_mask),
+                    scope.part_mask,
                 ).items()
             },
         }

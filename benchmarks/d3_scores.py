@@ -18,8 +18,8 @@ from structrag.evaluation import (
     token_f1,
 )
 from structrag.records import Chunk, Hit
-from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.multihop.answering import UNANSWERABLE, Answered
+from structrag.retrieval.d3.selection import StageCost
+from structrag.retrieval.multihop.hops import UNANSWERABLE, Answered
 
 # Of the paper's first table: 150 documents, gpt-3.5-turbo.
 PUBLISHED = {

@@ -10,13 +10,12 @@ from typing import Any
 from benchmarks.d3_baselines import BASELINES
 from benchmarks.d3_scores import Outcome
 from benchmarks.question_sets import Question
-from structrag.model_calls.flow import gather
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, gather
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Hit
-from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.multihop.answering import Answered, answer_flow
-from structrag.retrieval.multihop.selfask import SelfAsk
+from structrag.retrieval.d3.selection import StageCost
+from structrag.retrieval.multihop.agents import SelfAsk
+from structrag.retrieval.multihop.hops import Answered, answer_flow
 
 D3 = {"D3-BASE": "base", "D3-HIERBASE": "hierbase"}
 SELF_ASK = "SELF-ASK D3-BASE"

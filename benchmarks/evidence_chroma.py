@@ -47,8 +47,8 @@ from structrag.evaluation import (
 )
 from structrag.reading.settings import ReadOptions
 from structrag.records import Hit
-from structrag.retrieval.evidence import passage_packing
-from structrag.retrieval.evidence.passage_packing import NEAR
+from structrag.retrieval.evidence import passages
+from structrag.retrieval.evidence.passages import NEAR
 from structrag.text.tokens import TokenCounter
 
 FIXED = "fixed 200, vectors and BM25"
@@ -133,7 +133,7 @@ def nears(search: Callable[..., Sequence[Hit]]) -> dict[str, Find]:
     """Five passages with other distances at which two become one."""
 
     def find(near: int, budget: int, question: str) -> Sequence[Hit]:
-        with patch.object(passage_packing, "NEAR", near):
+        with patch.object(passages, "NEAR", near):
             return search(question, max_tokens=budget)
 
     return {

@@ -30,7 +30,7 @@ from structrag.retrieval.evidence.atom_arrays import (
     pack,
     unpack,
 )
-from structrag.retrieval.evidence.pieces import TOKENS, VIEW
+from structrag.retrieval.evidence.pool import TOKENS, VIEW
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.text.arrays import running_totals
 from structrag.text.terms import stem_keys, stems

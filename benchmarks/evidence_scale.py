@@ -50,11 +50,11 @@ from benchmarks.question_sets import Dataset
 from structrag import EvidenceRetriever, __version__
 from structrag.evaluation import SpanMeasure, span_recall
 from structrag.evaluation.measure import spans_of
+from structrag.index.document_index import engine_of, open_store
 from structrag.index.entries import Entry
 from structrag.index.lance import INDEX_CACHE, METADATA_CACHE
-from structrag.index.opening import engine_of, open_store
 from structrag.index.store import Store
-from structrag.retrieval.evidence.pieces import VIEW
+from structrag.retrieval.evidence.pool import VIEW
 
 COMMIT = 10_240  # pieces that are put together
 NUMBERS = (50, 100, 200)  # of pieces that a question reads

@@ -27,7 +27,7 @@ from structrag.chunks.hiqa.splitter import METADATA, HiQASplitter
 from structrag.index.index import Index
 from structrag.model_calls.cache import Cache
 from structrag.retrieval.hiqa.keywords import BodyNames
-from structrag.retrieval.hiqa.tuning import LabelledQuestion
+from structrag.retrieval.hiqa.scores import LabelledQuestion
 
 ROUTES: dict[str, dict[str, Any]] = {
     "dense": {"routes": ("dense",)},

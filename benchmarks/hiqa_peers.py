@@ -15,9 +15,8 @@ from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.snapshot import Reader
 from structrag.model_calls.requests import Flow
-from structrag.retrieval.hiqa.candidates import CandidateSource
 from structrag.retrieval.hiqa.keywords import KeywordTable
-from structrag.retrieval.hiqa.retriever import POOL, HiQARetriever
+from structrag.retrieval.hiqa.retriever import POOL, CandidateSource, HiQARetriever
 from structrag.retrieval.hiqa.scores import ROUTES, Candidates
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.text.arrays import FloatArray

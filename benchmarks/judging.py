@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice
-from structrag.model_calls.answer_parsing.lists import first_value
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Failed, Flow
+from structrag.model_calls.answers import first_value
+from structrag.model_calls.requests import Ask, Failed, Flow, ask
 from structrag.model_calls.runner import Runner
 from structrag.models.llm import as_language_model
 

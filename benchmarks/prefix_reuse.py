@@ -23,7 +23,7 @@ from benchmarks.machine import machine_line, versions_line
 from benchmarks.question_sets import load_or_exit
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.models.bundled import minilm_path
-from structrag.models.transformers_margin import TransformersMargin
+from structrag.models.transformers_model import TransformersMargin
 from structrag.reading.files import read_text
 
 LENGTH = 15_000  # characters

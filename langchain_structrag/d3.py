@@ -15,10 +15,9 @@ from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.usage import Usage
-from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.retriever import D3Result
+from structrag.retrieval.d3.retriever import D3Estimate, D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
 

@@ -29,7 +29,7 @@ from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
 from structrag.integrations.images import PROMPT, open_image
 from structrag.integrations.metadata import HIQA_KEYS
 from structrag.integrations.splitters import UNLIMITED, take_settings
-from structrag.model_calls.answer_parsing.stripping import without_thoughts
+from structrag.model_calls.stripping import without_thoughts
 from structrag.text.tokens import count_tokens
 
 

@@ -26,8 +26,7 @@ from structrag.chunks.enriching.enricher import (
     IDMSEnricher,
     with_enrichment,
 )
-from structrag.chunks.idms.sentence_margins import MarginFunction
-from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
+from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter, MarginFunction
 from structrag.chunks.model_splitter import ReadingSplitter
 from structrag.integrations.enriching import (
     HostChunk,

@@ -24,8 +24,7 @@ from structrag.integrations.arguments import errors_of_models
 from structrag.integrations.models import HostEmbedder, HostModel
 from structrag.integrations.naming import host_name
 from structrag.model_calls.cache import Cache
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Embed, Embedder, Flow, LanguageModel
+from structrag.model_calls.requests import Embed, Embedder, Flow, LanguageModel, ask
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import ASKING, CallSettings
 from structrag.model_calls.usage import CallTokens, Usage, reported_tokens

@@ -35,9 +35,9 @@ from structrag.integrations.retrievers import (
     trace_notes,
 )
 from structrag.records import Chunk, Hit
+from structrag.retrieval.multihop.agents import SelfAsk as CoreSelfAsk
+from structrag.retrieval.multihop.agents import TwoHop, TwoHopResult
 from structrag.retrieval.multihop.hops import SelfAskResult
-from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
-from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import names_by_form
 

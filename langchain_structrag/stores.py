@@ -33,8 +33,8 @@ from structrag.integrations.stores import (
     view_of,
 )
 from structrag.model_calls.calling import call_store
+from structrag.model_calls.calls import batches_of
 from structrag.model_calls.requests import Ranking, Search
-from structrag.model_calls.texts import batches_of
 
 # From a view and the ids of documents (None: all) to arguments of the store's search.
 Names = Sequence[str] | None

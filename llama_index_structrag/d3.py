@@ -21,9 +21,8 @@ from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.requests import Flow
 from structrag.model_calls.usage import Usage
 from structrag.records import Hit
-from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3AddReport
-from structrag.retrieval.d3.retriever import D3Result
+from structrag.retrieval.d3.retriever import D3Estimate, D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")

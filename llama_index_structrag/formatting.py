@@ -42,8 +42,7 @@ from structrag.integrations.metadata import (
     PAGES_KEY,
     without_page_starts,
 )
-from structrag.model_calls.flow import gather
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, gather
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import file_bytes
 from structrag.reading.paging import PAGE_STARTS

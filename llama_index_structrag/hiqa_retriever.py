@@ -29,7 +29,7 @@ from structrag.integrations.segments import (
     packed,
 )
 from structrag.records import Chunk, Document, Hit
-from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
+from structrag.retrieval.hiqa.scores import LabelledQuestion, TuningReport
 
 
 class HiQARetriever(IndexRetriever):
@@ -108,7 +108,7 @@ class HiQARetriever(IndexRetriever):
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches. See
-        `structrag.retrieval.hiqa.tuning.tune_flow`."""
+        `structrag.retrieval.hiqa.scores.tune_flow`."""
         return self._tuned(self.retriever.tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:

@@ -35,8 +35,7 @@ from structrag.chunks.enriching.enricher import (
     enricher_settings,
     with_enrichment,
 )
-from structrag.chunks.idms.sentence_margins import MarginFunction
-from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
+from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter, MarginFunction
 from structrag.integrations.enriching import (
     HostChunk,
     checked_enricher,

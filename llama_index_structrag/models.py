@@ -22,8 +22,8 @@ from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.models import HostEmbedder, HostModel
 from structrag.integrations.naming import host_name
 from structrag.model_calls.calling import acall
+from structrag.model_calls.calls import check_vectors
 from structrag.model_calls.requests import Embedder, LanguageModel
-from structrag.model_calls.texts import check_vectors
 from structrag.model_calls.usage import CallTokens, reported_tokens
 from structrag.models.embedders import as_embedder, as_fixed_embedder
 from structrag.models.llm import as_language_model

@@ -35,9 +35,8 @@ from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
 from structrag.model_calls.requests import Flow
 from structrag.records import Chunk, Hit
+from structrag.retrieval.multihop.agents import SelfAsk, TwoHop, TwoHopResult
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
-from structrag.retrieval.multihop.selfask import SelfAsk
-from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import EntityFinder, names_by_form
 

@@ -53,8 +53,7 @@ from structrag.integrations.places import (
     under_titles,
 )
 from structrag.integrations.splitters import defaults_of, hints_of
-from structrag.model_calls.flow import advance
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, advance
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens

@@ -23,8 +23,7 @@ from structrag.errors import InvalidParameter
 from structrag.integrations.arguments import LSA, chosen_embedding, with_one_embedder
 from structrag.integrations.splitters import decides_on_vectors
 from structrag.model_calls.cache import Cache
-from structrag.model_calls.flow import gather, memoised
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, gather, memoised
 from structrag.model_calls.runner import Runner
 
 

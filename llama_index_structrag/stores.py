@@ -39,8 +39,8 @@ from structrag.integrations.stores import (
     view_of,
 )
 from structrag.model_calls.calling import call_store
+from structrag.model_calls.calls import batches_of
 from structrag.model_calls.requests import Search
-from structrag.model_calls.texts import batches_of
 
 _SEPARATOR = "\x1f"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from structrag.index.document_index import open_store
 from structrag.index.engine import EngineStore
-from structrag.index.opening import open_store
 from structrag.index.snapshot import Settings
 
 PACKAGES = {"lancedb": ("lancedb",), "milvus": ("pymilvus", "milvus_lite")}

@@ -9,8 +9,8 @@ from doubles import HashEmbedder
 from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.records import Hit
-from structrag.retrieval.multihop.answering import UNANSWERABLE
-from structrag.retrieval.multihop.selfask import SelfAsk
+from structrag.retrieval.multihop.agents import SelfAsk
+from structrag.retrieval.multihop.hops import UNANSWERABLE
 from structrag.retrieval.multiview import MultiViewRetriever
 
 FILMS = """# Films

@@ -16,13 +16,16 @@ from structrag import (
     read_text,
 )
 from structrag.chunks.enriching.supplements import definition_in
-from structrag.model_calls.answer_parsing.ids import parse_ids
-from structrag.model_calls.answer_parsing.lists import first_value, parse_keywords
+from structrag.model_calls.answers import (
+    first_value,
+    parse_ids,
+    parse_keywords,
+)
 from structrag.reading.sections import parse
 from structrag.records import Document
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter
+from structrag.retrieval.d3.condensing import ParagraphSplitter
 from structrag.retrieval.d3.routing import parse_names
-from structrag.retrieval.multihop.answering import read_answer, read_reply
+from structrag.retrieval.multihop.hops import read_answer, read_reply
 from structrag.show.view.gathering import looks
 from structrag.text.extractive import entities, keywords, summarise
 from structrag.text.terms import terms

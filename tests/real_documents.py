@@ -47,8 +47,11 @@ from structrag import (
 )
 from structrag.chunks.enriching.enricher import EnrichingSplitter
 from structrag.reading.outline import Outline
-from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.condensing import (
+    ParagraphSplitter,
+    PartSplitter,
+    SectionSplitter,
+)
 from structrag.text.tokens import count_tokens
 
 FORMATS = ("text", "markdown", "html", "rst", "pdf", "other")

@@ -8,8 +8,8 @@ from typing import Any
 from doubles import ScriptedModel
 
 from structrag.formatting.answers import forms
+from structrag.formatting.converting import BEGIN, END
 from structrag.formatting.formatter import Formatted, HiQAFormatter
-from structrag.formatting.windows import BEGIN, END
 
 W, K = 20, 5
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.d3.retriever import D3Retriever
     from structrag.retrieval.evidence.retriever import EvidenceRetriever
     from structrag.retrieval.hiqa.retriever import HiQARetriever
-    from structrag.retrieval.multihop.selfask import SelfAsk
-    from structrag.retrieval.multihop.twohop import TwoHop
+    from structrag.retrieval.multihop.agents import SelfAsk, TwoHop
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.retriever import Retriever
     from structrag.text.tokens import huggingface_counter, tiktoken_counter
@@ -60,10 +59,10 @@ _HOMES = {
     "PICSplitter": "structrag.chunks.pic.splitter",
     "Retriever": "structrag.retrieval.retriever",
     "Section": "structrag.records",
-    "SelfAsk": "structrag.retrieval.multihop.selfask",
+    "SelfAsk": "structrag.retrieval.multihop.agents",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StructragError": "structrag.errors",
-    "TwoHop": "structrag.retrieval.multihop.twohop",
+    "TwoHop": "structrag.retrieval.multihop.agents",
     "find_files": "structrag.reading.files",
     "huggingface_counter": "structrag.text.tokens",
     "ingest": "structrag.ingestion.ingesting",

@@ -192,6 +192,12 @@ def check_at_least(name: str, value: float, minimum: float) -> None:
         )
 
 
+def check_optional(name: str, value: float | None, minimum: float) -> None:
+    """Raise InvalidParameter unless `value` is None or a number >= `minimum`."""
+    if value is not None:
+        check_at_least(name, value, minimum)
+
+
 def check_template(
     name: str,
     template: object,
@@ -248,11 +254,16 @@ def require(module: str, *, extra: str) -> ModuleType:
         ) from error
 
 
+def check_whole(name: str, value: float, minimum: int) -> None:
+    """Raise InvalidParameter unless `value` is a whole number >= `minimum`."""
+    check_at_least(name, value, minimum)
+    if value == float("inf") or value != int(value):
+        raise InvalidParameter(f"{name} must be a whole number; got {value!r}.")
+
+
 def checked_k(k: float) -> int:
     """`k` as an integer. Raises InvalidParameter unless it is a whole number from 1."""
-    check_at_least("k", k, 1)
-    if k == float("inf") or k != int(k):
-        raise InvalidParameter(f"k must be a whole number; got {k!r}.")
+    check_whole("k", k, 1)
     return int(k)
 
 

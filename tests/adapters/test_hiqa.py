@@ -17,7 +17,7 @@ from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.model_calls.cache import Cache
 from structrag.reading.files import read_text
-from structrag.retrieval.hiqa.tuning import LabelledQuestion
+from structrag.retrieval.hiqa.scores import LabelledQuestion
 
 NAMES = ["LM358", "TL431", "NE555", "BC547"]
 MANUAL = (

@@ -19,7 +19,7 @@ from structrag.model_calls.requests import Ask, Embed, Failed
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import tokens_of
 from structrag.models import LsaEmbedder
-from structrag.models.transformers_margin import TransformersMargin
+from structrag.models.transformers_model import TransformersMargin
 
 NAP = "Passage A:\nCats nap.\nPassage B:\nCats nap."
 TEXTS = ["a pump", "a valve", "a seal"]

@@ -10,7 +10,7 @@ from multihop_making import FILMS, QUESTION, two_hops
 from ticking import ticking
 
 from structrag.errors import InvalidParameter
-from structrag.retrieval.multihop.selfask import SelfAsk
+from structrag.retrieval.multihop.agents import SelfAsk
 
 TEXTS = {"films": FILMS, "other": "# Other\n\nSomething else is here.\n"}
 HOPS = [

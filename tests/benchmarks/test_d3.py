@@ -12,9 +12,9 @@ from benchmarks.d3_scores import Outcome, averaged, scored
 from benchmarks.d3_systems import NAMES
 from benchmarks.question_sets import Dataset, Question
 from structrag.records import Document, Hit
-from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter
-from structrag.retrieval.multihop.answering import Answered
+from structrag.retrieval.d3.condensing import ParagraphSplitter
+from structrag.retrieval.d3.selection import StageCost
+from structrag.retrieval.multihop.hops import Answered
 
 ANIMALS = ("heron", "otter", "badger", "lynx")
 

@@ -20,8 +20,7 @@ from structrag.index.index import Index
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.hiqa.retriever import HiQARetriever
-from structrag.retrieval.multihop.selfask import SelfAsk
-from structrag.retrieval.multihop.twohop import TwoHop
+from structrag.retrieval.multihop.agents import SelfAsk, TwoHop
 from structrag.retrieval.multiview import MultiViewRetriever
 from torture.indexes import answers, document, documents, index_of, searches
 from torture.promise import Promise, random_of

@@ -23,7 +23,7 @@ from structrag.chunks.divisions import (
     leading_section,
 )
 from structrag.chunks.maker import ChunkMaker, IndexLimit
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import InvalidParameter, check_at_least, check_optional
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions, changed
 from structrag.records import Block, Chunk, Document, Section
@@ -73,8 +73,7 @@ class ContentAwareSplitter(ReadOptions):
     def __post_init__(self) -> None:
         ReadOptions.__post_init__(self)
         for name in ("max_tokens", "flat_max_tokens"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 1)
+            check_optional(name, getattr(self, name), 1)
         check_at_least("min_tokens", self.min_tokens, 0)
         check_at_least("overlap", self.overlap, 0)
         limit = self._limit(flat=False)

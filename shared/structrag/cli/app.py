@@ -1,4 +1,4 @@
-"""The commands put together: one module a command, one line each."""
+"""The commands put together, one line each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from typing import Annotated
 import typer
 
 from structrag._version import __version__
-from structrag.cli.compare import compare
-from structrag.cli.eval import eval
-from structrag.cli.index import index
+from structrag.cli.eval import compare, eval
 from structrag.cli.mcp import mcp
-from structrag.cli.outline import outline
-from structrag.cli.resolve import resolve
-from structrag.cli.search import search
-from structrag.cli.split import split
+from structrag.cli.search import index, search
+from structrag.cli.split import outline, resolve, split
 from structrag.cli.view import view
 
 COMMANDS = (outline, split, index, search, resolve, view, compare, eval, mcp)

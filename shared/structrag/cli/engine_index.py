@@ -19,7 +19,7 @@ from structrag.ingestion.ingesting import IngestReport
 from structrag.models.bundled import has_minilm
 from structrag.reading.outline import Outline, build_outline
 from structrag.records import Heading, Hit
-from structrag.retrieval.evidence.pieces import MISSING
+from structrag.retrieval.evidence.pool import MISSING
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
 

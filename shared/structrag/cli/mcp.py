@@ -12,7 +12,7 @@ from structrag.cli.index_folder import IndexFolder
 from structrag.cli.options import STORE, Embedder, Format, Isolated, Reader
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter, require
-from structrag.index.opening import engine_of
+from structrag.index.document_index import engine_of
 
 
 def mcp(

@@ -20,7 +20,7 @@ from structrag.errors import (
     StructragError,
     check_choice,
 )
-from structrag.evaluation.passages import Passages
+from structrag.evaluation.searched import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
 from structrag.reading.files import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.evaluation.aggregate import MeanEstimate
-from structrag.model_calls.progress import ProgressLine
+from structrag.model_calls.settings import ProgressLine
 from structrag.records import Chunk
 from structrag.text.heading_path import SEPARATOR, title_beside
 

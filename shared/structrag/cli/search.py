@@ -1,4 +1,5 @@
-"""`structrag search`: the passages of files that answer a query."""
+"""`structrag search`: the passages of files that answer a query; and `structrag index`: many files
+into a kept index, by several processes."""
 
 from __future__ import annotations
 
@@ -19,13 +20,16 @@ from structrag.cli.options import (
     Format,
     Isolated,
     MaxTokens,
+    Paths,
     Reader,
     documents,
     embedder_of,
+    one_of,
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
-from structrag.index.opening import engine_of
+from structrag.index.document_index import engine_of
+from structrag.ingestion.ingesting import RUNNERS
 from structrag.integrations.metadata import PAGE_LABEL_KEY, place_notes
 from structrag.reading.paging import PAGE_STARTS
 from structrag.reading.pdf.boxes import boxes, page_image
@@ -84,11 +88,6 @@ def search(
     files = paths or []
     in_engine = engine_of(index) is not None
     _check_places(files, index, in_engine)
-    settings: dict[str, Any] = {
-        "embedder": embedder,
-        "max_tokens": max_tokens,
-        "cache": cache or None,
-    }
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
     if in_engine:
         hits, store = engine_index.search(
@@ -96,14 +95,24 @@ def search(
         )
         report = f"kept in {index}"
     elif index:
-        stored = IndexFolder(Path(index), method, **settings)
+        stored = IndexFolder(
+            Path(index),
+            method,
+            embedder=embedder,
+            max_tokens=max_tokens,
+            cache=cache or None,
+        )
         changes = stored.update(files, **reading)
         hits, store = stored.search(query, k, files), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"
     else:
-        hits, store, report = _search_once(
-            documents(files, **reading), query, k, method, **settings
+        corpus = documents(files, **reading)
+        model = embedder_of(embedder)
+        fresh = empty_index(
+            method, model, max_tokens, cache=cache or None, progress=show_progress
         )
+        report = f"{fresh.add(corpus)} ({model.name if model else 'LSA'})"
+        hits, store = search_index(fresh, query, k), fresh.store
     if not as_json:
         show_progress.say(report)
     if not hits:
@@ -132,24 +141,6 @@ def _check_places(files: Sequence[Path], index: str, in_engine: bool) -> None:
         raise InvalidParameter(
             f"Name no files: a store such as {index} is filled by `structrag index`."
         )
-
-
-def _search_once(
-    read: Sequence[Document],
-    query: str,
-    k: int,
-    method: str,
-    *,
-    embedder: str,
-    max_tokens: int,
-    cache: str | None,
-) -> tuple[list[Hit], Any, str]:
-    """The hits, the store that they are from, and what was read."""
-    model = embedder_of(embedder)
-    index = empty_index(method, model, max_tokens, cache=cache, progress=show_progress)
-    report = index.add(read)
-    name = model.name if model else "LSA"
-    return search_index(index, query, k), index.store, f"{report} ({name})"
 
 
 def _record(hit: Hit, document: Document) -> dict[str, Any]:
@@ -203,3 +194,67 @@ def _matched(hit: Hit) -> str:
     parts = sorted(hit.parts.items(), key=lambda part: -part[1])
     matches = [f"{name} {value:.2f}" for name, value in parts if value > 0]
     return "by " + (", ".join(matches) or "nothing: no word of the question was found")
+
+
+def index(
+    paths: Paths,
+    store: Annotated[
+        str,
+        typer.Option(
+            *STORE,
+            help=(
+                "Where to keep the index: a folder, lancedb:FOLDER or milvus:PLACE. Search it "
+                "with `search --store`."
+            ),
+        ),
+    ],
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="The number of processes, each with its own models; 0: one per core.",
+        ),
+    ] = 0,
+    runner: Annotated[
+        str,
+        typer.Option(
+            help="process, or ray: actors of the Ray cluster at RAY_ADDRESS, else of a local one.",
+            callback=one_of("--runner", RUNNERS),
+        ),
+    ] = "process",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="evidence (passages), or multiview (chunks by views and routes)."
+        ),
+    ] = "evidence",
+    embedder: Embedder = "",
+    max_tokens: MaxTokens = 300,
+    format: Format = "auto",
+    reader: Reader = "layout",
+    isolated: Isolated = True,
+) -> None:
+    """Index many files with several processes. Run it again to resume after a stop.
+
+    Files that cannot be read are reported and skipped. `--max-tokens` applies to the chunks of
+    multiview. A store in an engine needs an `--embedder`; the default there is minilm, if
+    installed.
+    """
+    check_choice("--method", method, METHODS)
+    reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
+    if engine_of(store) is not None:
+        filled = engine_index.fill(
+            store,
+            paths,
+            workers or None,
+            method=method,
+            embedder=embedder,
+            max_tokens=max_tokens,
+            runner=runner,
+            **reading,
+        )
+        model = engine_index.embedder_for(embedder)
+        return show_progress.say(f"{filled} ({model}; kept in {store})")
+    stored = IndexFolder(Path(store), method, embedder=embedder, max_tokens=max_tokens)
+    report = stored.fill(paths, workers or None, runner=runner, **reading)
+    show_progress.say(f"{report} ({stored.model}; kept in {store})")

@@ -21,7 +21,6 @@ from structrag.cli.options import (
 )
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
-from structrag.records import Document
 from structrag.show.view import gather, write_page
 from structrag.text.numbers import pluralise
 
@@ -71,7 +70,11 @@ def view(
     # A folder may hold the page of the last run.
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     data = gather(
-        [document for document in read if not _is_file(document, output)],
+        [
+            document
+            for document in read
+            if Path(str(document.meta["source"])).resolve() != output.resolve()
+        ],
         chosen,
         query=query,
         k=k,
@@ -84,10 +87,6 @@ def view(
     typer.echo(f"{output}: {shown} by {names}; {size / 1000:,.0f} kB")
     if open_page:
         webbrowser.open(output.resolve().as_uri())
-
-
-def _is_file(document: Document, path: Path) -> bool:
-    return Path(str(document.meta["source"])).resolve() == path.resolve()
 
 
 def _check_output(output: Path, paths: list[Path]) -> None:

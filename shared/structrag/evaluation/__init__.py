@@ -18,15 +18,15 @@ from structrag.evaluation.answers import (
     normalize_answer,
     token_f1,
 )
-from structrag.evaluation.budget import (
-    recall_at_budget,
-    spans_at_budget,
-    tokens_taken,
-)
-from structrag.evaluation.measure import SpanMeasure, heading_spans, spans_of
-from structrag.evaluation.spans import (
+from structrag.evaluation.measure import (
+    SpanMeasure,
     chunking_error,
+    heading_spans,
+    recall_at_budget,
     span_recall,
+    spans_at_budget,
+    spans_of,
+    tokens_taken,
 )
 
 __all__ = [

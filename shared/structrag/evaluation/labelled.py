@@ -11,18 +11,18 @@ import numpy as np
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.aggregate import MeanEstimate, estimates
-from structrag.evaluation.measure import Span, SpanMeasure
-from structrag.evaluation.needs import split_counted
-from structrag.evaluation.passages import PassageRanking, Passages, search_passages
+from structrag.evaluation.measure import Span, SpanMeasure, span_recall
 from structrag.evaluation.searched import (
-    Chunks,
+    PassageRanking,
+    Passages,
     RankedSpans,
     check_documents,
     search_all,
+    search_passages,
+    split_counted,
 )
-from structrag.evaluation.spans import span_recall
-from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
+from structrag.model_calls.settings import counted
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
 
@@ -165,7 +165,11 @@ def evaluate(
                 retriever, asked, depths=depths, budgets=budgets, progress=progress
             )
         else:
-            chunks = _split(name, splitter, documents, model, progress)
+            runner = runner_for(model, progress=progress)
+            chunks = {
+                document.id: split_counted(splitter, document, runner)[0]
+                for document in counted(progress, name, documents)
+            }
             n_chunks = sum(map(len, chunks.values()))
             rankings = search_all(
                 documents,
@@ -195,20 +199,6 @@ def evaluate(
         budgets=tuple(budgets),
         methods=tuple(methods),
     )
-
-
-def _split(
-    name: str,
-    splitter: Any,
-    documents: Sequence[Document],
-    embedder: Any,
-    progress: Progress | None,
-) -> Chunks:
-    runner = runner_for(embedder, progress=progress)
-    return {
-        document.id: split_counted(splitter, document, runner)[0]
-        for document in counted(progress, name, documents)
-    }
 
 
 def _scores(

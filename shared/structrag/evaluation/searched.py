@@ -1,19 +1,29 @@
-"""Questions put to an index of each method's chunks."""
+"""Questions put to an index of each method's chunks, or to `EvidenceRetriever`, which has passages
+in place of chunks; and what a splitter asks of models."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from structrag.chunks.model_splitter import ReadingSplitter, answered
 from structrag.errors import InvalidParameter
-from structrag.evaluation.budget import spans_at_budget
-from structrag.evaluation.measure import Span, SpanMeasure, spans_of
+from structrag.evaluation.measure import Span, SpanMeasure, spans_at_budget, spans_of
 from structrag.index.index import Index
-from structrag.model_calls.progress import counted
-from structrag.model_calls.requests import Progress
-from structrag.records import Chunk, Document
+from structrag.model_calls.requests import (
+    Choose,
+    Embed,
+    Progress,
+    Request,
+    map_requests,
+)
+from structrag.model_calls.runner import DryRun, Runner
+from structrag.model_calls.settings import counted
+from structrag.records import Chunk, Document, Hit
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 
 Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading order
@@ -22,8 +32,6 @@ Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading 
 @dataclass(frozen=True, slots=True)
 class GivenChunks:
     """A splitter that returns chunks made before.
-
-    Chunks of different splitters are thus searched alike, and what is searched is what is shown.
 
     So chunks of different splitters are searched alike, and what is searched is what is shown.
 
@@ -135,3 +143,148 @@ def _search(
         if len(hits) < k or sum(tokens) >= budget:  # fewer than k: these are all
             return RankedSpans(tuple(spans_of(hit.chunk for hit in hits)), tokens)
         k *= 2
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """A stand-in for a splitter that means: search with `EvidenceRetriever`.
+
+    Example:
+        >>> document = Document("The pump leaks.", id="d")
+        >>> [hit.chunk.text for hit in Passages().retriever([document], None).search("pump")]
+        ['The pump leaks.']
+
+    Attributes:
+        options: Of `EvidenceRetriever`.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def retriever(
+        self,
+        documents: Sequence[Document],
+        embedder: Any,
+        progress: Progress | None = None,
+    ) -> EvidenceRetriever:
+        """Return a retriever over the documents."""
+        options: Any = {"progress": progress, **self.options}
+        return EvidenceRetriever.from_documents(documents, embedder, **options)
+
+
+class PassageRanking:
+    """The passages for one question, by limit. Each limit is a search of its own, since passages
+    for fewer tokens are smaller."""
+
+    def __init__(
+        self, by_k: Mapping[int, list[Hit]], by_budget: Mapping[int, list[Hit]]
+    ) -> None:
+        self._by_k = by_k
+        self._by_budget = by_budget
+
+    def first(self, k: int) -> list[Span]:
+        """The passages where k were asked for."""
+        return spans_of(hit.chunk for hit in self._by_k[k])
+
+    def tokens_of_first(self, k: int) -> int:
+        """The tokens of these passages' texts."""
+        return sum(hit.chunk.n_tokens for hit in self._by_k[k])
+
+    def within(self, budget: int, measure: SpanMeasure) -> list[Span]:
+        """The passages within a budget; none is cut."""
+        return spans_of(hit.chunk for hit in self._by_budget[budget])
+
+
+def search_passages(
+    retriever: EvidenceRetriever,
+    questions: Sequence[str],
+    *,
+    depths: Sequence[int] = (),
+    budgets: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> list[PassageRanking]:
+    """Search all documents of the retriever for every question, within each limit. `progress` is
+    called as ("questions", done, questions)."""
+    rankings = []
+    for question in counted(progress, "questions", questions):
+        by_k = {k: retriever.search(question, k) for k in depths}
+        by_budget = {
+            budget: retriever.search(question, max_tokens=budget) for budget in budgets
+        }
+        rankings.append(PassageRanking(by_k, by_budget))
+    return rankings
+
+
+def withheld_documents(
+    documents: Sequence[Document], withheld: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[Document]:
+    """The documents with blanks in place of withheld characters. So all places stay. No heading is
+    left in them."""
+    blanked = []
+    for document in documents:
+        parts, place = [], 0
+        for start, end in withheld.get(document.id, ()):
+            lines = document.text[start:end].split("\n")
+            parts += [
+                document.text[place:start],
+                "\n".join(" " * len(line) for line in lines),
+            ]
+            place = end
+        text = "".join([*parts, document.text[place:]])
+        layout = document.layout and replace(document.layout, headings=())
+        blanked.append(replace(document, text=text, title="", layout=layout))
+    return blanked
+
+
+# The assumed answer of a language model whose calls are only counted.
+_SUMMARY = "A summary."
+
+
+def split_counted(
+    splitter: Any, document: Document, runner: Runner
+) -> tuple[list[Chunk], int]:
+    """The chunks of a document, and how many texts were embedded. Without an embedder of the
+    runner, they are embedded by LSA."""
+    if not isinstance(splitter, ReadingSplitter):
+        return list(splitter.split(document)), 0
+    embedded = 0
+
+    def count(request: Request) -> Request:
+        nonlocal embedded
+        if isinstance(request, Embed):
+            embedded += len(request.texts)
+        return request
+
+    chunks = runner.run(
+        answered(map_requests(splitter.split_flow(document), count), runner)
+    )
+    return chunks, embedded
+
+
+def model_calls(splitter: Any, document: Document) -> int:
+    """Count the calls of a language model that splitting would take.
+
+    None is made. Every question is answered alike here. A splitter whose questions depend on the
+    answers can make a few more or less.
+    """
+    if not isinstance(splitter, ReadingSplitter):
+        return 0
+    dry = DryRun(
+        Runner(llm=_Anybody()),
+        stand_in=lambda request, _: 0.0 if isinstance(request, Choose) else _SUMMARY,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dry.run(splitter.split_flow(document))
+    return dry.stages[""].calls
+
+
+class _Anybody:
+    """A stand-in for a language model. It is never called."""
+
+    name = "anybody"
+
+    def complete(self, prompt: str) -> str:
+        return _SUMMARY
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        return 0.0

@@ -8,17 +8,23 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from structrag.chunks.model_splitter import groups_of
-from structrag.errors import InvalidParameter, check_at_least
-from structrag.formatting.cleaning import cleaned_text, unified
-from structrag.formatting.converting import Converted, Converting, Span, convert_flow
+from structrag.errors import InvalidParameter, check_whole
+from structrag.formatting.converting import (
+    PAPER_PROMPT,
+    PROMPT,
+    Converted,
+    Converting,
+    Span,
+    convert_flow,
+)
 from structrag.formatting.heuristic import (
+    cleaned_text,
     markdown_of_span,
     markdown_of_text,
     sound_headings,
+    unified,
 )
-from structrag.formatting.windows import PAPER_PROMPT, PROMPT
-from structrag.model_calls.flow import gather
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, gather
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import (
     CallOptions,
@@ -147,8 +153,8 @@ class HiQAFormatter:
         prompt: str = PROMPT,
         **options: Unpack[CallOptions],
     ) -> None:
-        _check_whole("window_words", window_words, 1)
-        _check_whole("padding_words", padding_words, 0)
+        check_whole("window_words", window_words, 1)
+        check_whole("padding_words", padding_words, 0)
         if not isinstance(prompt, str) or not prompt.strip():
             raise InvalidParameter(
                 f"prompt must be an instruction for the language model; got {prompt!r}."
@@ -272,9 +278,10 @@ def _read_source(source: Any, *, with_model: bool) -> _Source:
     if isinstance(source, Document):
         return _read_document(source, with_model)
     if isinstance(source, Sequence) and all(isinstance(page, Page) for page in source):
-        return _marked_up(
-            None, _draft_of_pages(source), "model" if with_model else "layout"
-        )
+        from structrag.reading.pdf.layout import markdown_of_pages
+
+        draft = markdown_of_pages(source)
+        return _marked_up(None, draft, "model" if with_model else "layout")
     kind = type(source).__name__
     if isinstance(source, Sequence) and source:
         kind = f"a sequence of {type(source[0]).__name__}"
@@ -328,12 +335,6 @@ def _as_it_is(text: str) -> Span:
     return lambda start, end: (text[start:end], [])
 
 
-def _draft_of_pages(pages: Sequence[Page]) -> Draft:
-    from structrag.reading.pdf.layout import markdown_of_pages
-
-    return markdown_of_pages(pages)
-
-
 def _document(read: _Source, text: str) -> Document:
     """The new document, with the identity, metadata and title of the original."""
     original = read.document
@@ -355,12 +356,6 @@ def _length(source: Any) -> int:
     if isinstance(source, Document):
         return len(source.text)
     return len(source) if isinstance(source, str) else _PAGE_LENGTH * len(source)
-
-
-def _check_whole(name: str, value: int, minimum: int) -> None:
-    check_at_least(name, value, minimum)
-    if value != int(value):
-        raise InvalidParameter(f"{name} must be a whole number; got {value!r}.")
 
 
 _TEXTS = ("paragraph", "list", "quote", "image", "other")

@@ -13,7 +13,7 @@ import numpy as np
 from structrag.chunks.model_splitter import with_own_vectors
 from structrag.citations import cite, text_digest
 from structrag.errors import InvalidParameter, UnknownDocument
-from structrag.index.corpus import CorpusStore
+from structrag.index.corpus import CorpusStore, HostVectors
 from structrag.index.entries import (
     Entry,
     LevelEntry,
@@ -22,12 +22,21 @@ from structrag.index.entries import (
     fingerprint,
     made_alike,
 )
-from structrag.index.routes import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_flow
 from structrag.model_calls.calling import fallbacks_of
-from structrag.model_calls.flow import ask, gather, record_failures, reuse_answers
-from structrag.model_calls.progress import TellDocuments
-from structrag.model_calls.requests import Embed, Embedder, Failed, Flow, Request, T
+from structrag.model_calls.requests import (
+    Embed,
+    Embedder,
+    Failed,
+    Flow,
+    Request,
+    T,
+    ask,
+    gather,
+    record_failures,
+    reuse_answers,
+)
+from structrag.model_calls.settings import TellDocuments
 from structrag.model_calls.usage import COUNTS, Usage, fallbacks_line
 from structrag.records import Block, Chunk, Document
 from structrag.text.arrays import Array

@@ -26,6 +26,7 @@ from structrag.index.engine_rows import (
     EngineFilter,
     EngineRow,
     bytes_of_arrays,
+    engine_rows,
     filter_of,
     first_id,
     id_of_row,
@@ -33,7 +34,6 @@ from structrag.index.engine_rows import (
     key_tag,
     prepare_for,
     row_of_id,
-    rows_by_document,
     views_of,
 )
 from structrag.index.entries import (
@@ -401,7 +401,14 @@ class EngineStore(CorpusStore, ABC):
             self._keep_shared()
             reader = self.reader()
             heads = reader.heads(list(checked))
-            documents = rows_by_document(checked, heads, reader.next_key, self.settings)
+            new = (doc_id for doc_id in checked if doc_id not in heads)
+            keys = {doc_id: key for key, doc_id in enumerate(new, reader.next_key)}
+            # A document that is replaced keeps its key.
+            keys |= {doc_id: head.key for doc_id, head in heads.items()}
+            documents = [
+                engine_rows(entry, keys[doc_id], self.settings)
+                for doc_id, entry in checked.items()
+            ]
             self._write(reader, documents, heads)
 
     def _keep_shared(self) -> None:

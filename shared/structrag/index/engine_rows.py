@@ -123,22 +123,6 @@ def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
     return prepared
 
 
-def rows_by_document(
-    entries: Mapping[str, CheckedEntry],
-    heads: Mapping[str, DocumentRow],
-    next_key: int,
-    settings: Settings,
-) -> list[list[EngineRow]]:
-    """The rows of documents by id, in their order. One that has a head keeps its key, others take
-    `next_key` and those after it."""
-    new = (doc_id for doc_id in entries if doc_id not in heads)
-    keys = {doc_id: next_key + i for i, doc_id in enumerate(new)}
-    keys |= {doc_id: head.key for doc_id, head in heads.items()}
-    return [
-        engine_rows(entry, keys[doc_id], settings) for doc_id, entry in entries.items()
-    ]
-
-
 def engine_rows(entry: CheckedEntry, key: int, settings: Settings) -> list[EngineRow]:
     """All rows of a document, by id."""
     record = entry.document.record

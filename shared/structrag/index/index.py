@@ -1,45 +1,75 @@
 """The index a user holds: documents in several views, to be searched. Documents go in, and are
-split, given views, embedded and stored. One route can be searched."""
+split, given views, embedded and stored; what that costs is estimated without calling a model. One
+route can be searched."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import (
     InvalidParameter,
-    check_at_least,
+    ModelFailed,
     check_choice,
+    check_optional,
     check_query,
     checked_k,
     warn_user,
 )
-from structrag.index.add_batch import AddBatch, AddReport, IndexingOptions, Splitter
-from structrag.index.corpus import CorpusReader, CorpusStore
-from structrag.index.document_index import DocumentIndex, check_embedder
-from structrag.index.estimating import Estimate, estimate
+from structrag.index.add_batch import (
+    AddBatch,
+    AddReport,
+    IndexingOptions,
+    ReadDocument,
+    Splitter,
+    read_flow,
+    texts_of,
+    windows_of,
+)
+from structrag.index.corpus import (
+    CorpusReader,
+    CorpusStore,
+    DenseStore,
+    HostVectors,
+    OwnRoute,
+    ranked_rows,
+)
+from structrag.index.document_index import Address, DocumentIndex, check_embedder
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.lexical import LUCENE
-from structrag.index.opening import Address
-from structrag.index.routes import DenseStore, HostVectors, OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.model_calls.naming import has_name, setting_name
-from structrag.model_calls.requests import Embedder, Flow, Search
-from structrag.model_calls.runner import Runner
+from structrag.model_calls.requests import (
+    Ask,
+    Choose,
+    Embedder,
+    Failed,
+    Flow,
+    Request,
+    Search,
+)
+from structrag.model_calls.runner import DryRun, Runner
 from structrag.model_calls.settings import CallOptions, check_call_options
+from structrag.model_calls.usage import Usage
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
+from structrag.text.numbers import pluralise
 from structrag.text.terms import tokenizer_for
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
 
 T = TypeVar("T")
 
@@ -145,8 +175,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
-        if window_tokens is not None:
-            check_at_least("window_tokens", window_tokens, 16)
+        check_optional("window_tokens", window_tokens, 16)
         self.preset = preset
         self.splitter: Splitter = _splitter(splitter, paper, language)
         self.embedder: Embedder = as_embedder(embedder)
@@ -242,7 +271,18 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         model. Further rounds of IDMS supplements and the embedding by a host's store are not
         included. Raises InvalidParameter as `add` does.
         """
-        return estimate(self._adding(documents), self.runner)
+        work = self._adding(documents)
+        dry = DryRun(self.runner, stand_in=_stand_in, stage_of=_stage_of)
+        n_documents = n_chunks = 0
+        for group in work.groups():
+            # Without a cache, each group of documents that are prepared together asks anew.
+            dry.forget()
+            (how,) = work.levels.values()
+            read = _read(dry, group, how)
+            n_documents += len(group)
+            n_chunks += sum(len(of_document.chunks) for of_document in read)
+        stages = {stage: dry.stages[stage] for stage in STAGES}
+        return Estimate(n_documents, work.unchanged, n_chunks, stages)
 
     def _preparing(self) -> Callable[..., AddBatch]:
         # Vectors of an embedder that is fitted are made when all texts are there.
@@ -466,3 +506,79 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
 def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
     """The views, of which one may stand alone."""
     return (views,) if isinstance(views, str) else tuple(views)
+
+
+STAGES = SPLIT_STAGE, VIEW_STAGE, INDEX_STAGE = "split", "views", "index"
+# A summary of so many words is not shortened; of equal words it would be no summary.
+LONGEST = "".join(
+    f"{a}{b}e " for a, b in islice(product(ascii_lowercase, repeat=2), 199)
+)
+RATING = "5"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The work and cost of a call of `Index.add`.
+
+    Attributes:
+        documents: Those that would be added or replaced.
+        unchanged: Those that cost nothing.
+        chunks: Of the documents to add or replace.
+        stages: Stage ("split", "views": summaries and keywords, "index": vectors) -> its cost.
+    """
+
+    documents: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    stages: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Usage:
+        """All stages together."""
+        return sum(self.stages.values(), Usage())
+
+    def __str__(self) -> str:
+        total = self.total
+        return (
+            f"{pluralise(self.documents, 'document')} to add or replace, {self.unchanged:,} "
+            f"unchanged; {pluralise(self.chunks, 'chunk')}; "
+            f"{pluralise(total.calls, 'language-model call')}, "
+            f"{pluralise(total.prompt_tokens, 'token')} of prompts; "
+            f"{pluralise(total.embedded, 'text')} to embed, "
+            f"{pluralise(total.embedding_tokens, 'token')}; "
+            f"{pluralise(total.cache_hits, 'cache hit')}"
+        )
+
+
+def _read(
+    dry: DryRun, group: Sequence[tuple[Document, str]], how: IndexingOptions
+) -> list[ReadDocument]:
+    """Read documents in a dry run, and count the texts to embed."""
+    if how.kept is not None:  # what stands in for answers is not to be kept
+        how = replace(
+            how, kept={name: dict(answers) for name, answers in how.kept.items()}
+        )
+    read: list[ReadDocument] = dry.run(read_flow(group, how), embedded=with_own_vectors)
+    if how.embedder is not None:
+        for of_document in read:
+            windows = windows_of(of_document, how)
+            dry.count_texts(INDEX_STAGE, texts_of(windows), how.embedder)
+    return read
+
+
+def _stage_of(request: Request) -> str:
+    is_view = isinstance(request, Ask) and request.component.startswith("views.")
+    return VIEW_STAGE if is_view else SPLIT_STAGE
+
+
+def _stand_in(request: Ask | Choose, number: int) -> Any:
+    """Return the answer that a model is assumed to give.
+
+    To a splitter that is a summary as long as may be, no two alike; IDMS asks for ratings and
+    lists. Views are extracted in the model's place, so that they are about as long.
+    """
+    if isinstance(request, Choose):
+        return 0.0
+    if _stage_of(request) == VIEW_STAGE:
+        return Failed(ModelFailed("The estimate asks no model for views."))
+    return RATING if request.component.startswith("idms.") else f"{LONGEST}{number}"

@@ -261,8 +261,13 @@ class LanceStore(EngineStore):
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
         super().save(path, config=config)
-        if self._is_in_parts() or self._lacks_vectors():
-            self._keep_up_in_background()
+        if self._joining is not None and self._joining.is_alive():
+            return
+        coverage = self._vector_coverage().values()
+        # With many vectors that are not indexed, searches are slow.
+        if self._is_in_parts() or any(n >= INDEXED_ROWS for _, n in coverage):
+            self._joining = threading.Thread(target=self._try_to_keep_up)
+            self._joining.start()
 
     def _read_shared(self) -> dict[str, NDArray[Any]]:
         with raised_by_lance(self.place):
@@ -276,7 +281,12 @@ class LanceStore(EngineStore):
     def _counts(self) -> dict[str, RowCounts]:
         """How many rows hold each term, by view, as of the last making of the indexes."""
         with raised_by_lance(self.place):
-            return read_counts(self._database)
+            table = read_table(self._database, COUNTS)
+        if table is None:
+            return {}
+        columns = (table[name].to_pylist() for name in ("view", "content"))
+        pairs = zip(*columns, strict=True)
+        return {view: RowCounts.from_parts([content]) for view, content in pairs}
 
     def _write_settings(self) -> None:
         write_settings(self._database, self.settings, self.config)
@@ -288,9 +298,11 @@ class LanceStore(EngineStore):
         unindexed = n_rows if of_index is None else of_index.num_unindexed_rows
         if max(self._changed, unindexed) > STALE * n_rows:
             make_indexes(self._table, self.views)
-            if has_blobs(self._table.schema):
+            if any(name.startswith("blob_") for name in self._table.schema.names):
                 counts = counts_of_terms(self._table, self.views)
-                write_counts(self._database, counts)
+                content = ["".join(one.to_parts(1 << 30)) for one in counts.values()]
+                columns = {"view": [*counts], "content": content}
+                write_table(self._database, COUNTS, columns)
             self._changed = 0
 
     # -- upkeep
@@ -306,20 +318,28 @@ class LanceStore(EngineStore):
     def _outdated(self) -> list[str]:
         """The columns whose vectors are to be indexed anew. Lists that few rows have chosen are
         poor for many others, and those of a smaller table hold vectors, which fill the memory."""
+        table = self._table
         return [
             column
             for column, (indexed, lacking) in self._vector_coverage().items()
             if indexed + lacking >= INDEXED_ROWS
-            and (lacking > indexed or self._is_outgrown(column))
+            and (
+                lacking > indexed
+                or has_bits(table, column) != wants_bits(table, column)
+            )
         ]
 
     def _index_vectors(self, columns: Sequence[str]) -> None:
+        """Sort the vectors of columns again into lists of close ones. In a large table they have
+        one bit per number, a thirtieth of the size, and the best are compared again."""
+        kinds = require("lancedb.index", extra="lancedb")
         for column in columns:
-            make_vector_index(self._table, column)
-
-    def _is_outgrown(self, column: str) -> bool:
-        """Whether a vector index is not of the kind for the present number of rows."""
-        return has_bits(self._table, column) != wants_bits(self._table, column)
+            kind = kinds.IvfRq if wants_bits(self._table, column) else kinds.IvfFlat
+            lists = max(1, self._table.count_rows() // LIST_ROWS)
+            index = kind(distance_type="dot", num_partitions=lists)
+            self._table.create_index(
+                column, config=index, name=f"{column}_index", replace=True
+            )
 
     def _is_in_parts(self) -> bool:
         """Whether the table has so many small parts that they are to be joined."""
@@ -330,17 +350,6 @@ class LanceStore(EngineStore):
     def _vector_coverage(self) -> dict[str, tuple[int, int]]:
         columns = vector_columns(self._table.schema)
         return {column: coverage(self._table, column) for column in columns}
-
-    def _lacks_vectors(self) -> bool:
-        """Whether searches are slow because too many vectors are not indexed."""
-        return any(
-            lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values()
-        )
-
-    def _keep_up_in_background(self) -> None:
-        if self._joining is None or not self._joining.is_alive():
-            self._joining = threading.Thread(target=self._try_to_keep_up)
-            self._joining.start()
 
     def _try_to_keep_up(self) -> None:
         # A change that came first wins, and it is done another time.
@@ -469,19 +478,6 @@ def read_table(database: Any, name: str) -> Any:
     return database.open_table(name).to_arrow()
 
 
-def write_counts(database: Any, counts: Mapping[str, RowCounts]) -> None:
-    contents = ["".join(of_view.to_parts(1 << 30)) for of_view in counts.values()]
-    write_table(database, COUNTS, {"view": [*counts], "content": contents})
-
-
-def read_counts(database: Any) -> dict[str, RowCounts]:
-    table = read_table(database, COUNTS)
-    if table is None:
-        return {}
-    pairs = zip(*(table[name].to_pylist() for name in ("view", "content")), strict=True)
-    return {view: RowCounts.from_parts([content]) for view, content in pairs}
-
-
 def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
     def line() -> bytes:
         (only,) = database.open_table(SETTINGS).to_arrow()["content"].to_pylist()
@@ -511,20 +507,6 @@ def make_indexes(table: Any, views: Sequence[str]) -> None:
     indexes |= {f"terms_{view}": terms for view in views}
     for column, index in indexes.items():
         table.create_index(column, config=index, name=f"{column}_index", replace=True)
-
-
-def has_blobs(schema: Any) -> bool:
-    return any(name.startswith("blob_") for name in schema.names)
-
-
-def make_vector_index(table: Any, column: str) -> None:
-    """Sort a column's vectors again into lists of close ones. In a large table they have one bit
-    per number, a thirtieth of the size, and the best are compared again."""
-    kinds = require("lancedb.index", extra="lancedb")
-    kind = kinds.IvfRq if wants_bits(table, column) else kinds.IvfFlat
-    lists = max(1, table.count_rows() // LIST_ROWS)
-    index = kind(distance_type="dot", num_partitions=lists)
-    table.create_index(column, config=index, name=f"{column}_index", replace=True)
 
 
 def wants_bits(table: Any, column: str) -> bool:

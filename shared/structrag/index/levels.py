@@ -14,8 +14,7 @@ from structrag.index.dense import DenseIndex, VectorPart, VectorTable
 from structrag.index.ranking import RowMap
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Embed, Flow
+from structrag.model_calls.requests import Embed, Flow, ask
 
 
 class SearchedLevel:

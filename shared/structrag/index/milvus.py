@@ -198,29 +198,21 @@ class MilvusStore(EngineStore):
             changed = self._forget(state, versions)
             self._begin_averages(state, rows)
             self._make_room_for_vectors(state, widths)
-            self._insert_documents(state, documents, first, changed)
-            self._add_counts(state, changed, first)
-
-    def _insert_documents(
-        self,
-        state: StoreState,
-        documents: Sequence[Sequence[EngineRow]],
-        first: int,
-        changed: Mapping[str, list[RowCounts]],
-    ) -> None:
-        """Write documents as the next versions, and add up what changes."""
-        written: defaultdict[str, list[Any]] = defaultdict(list)
-        for version, rows in enumerate(documents, start=first):
-            records = records_of(rows, version, self.settings, state.averages)
-            for collection, of_document in records.items():
-                written[collection] += of_document
+            written: defaultdict[str, list[Any]] = defaultdict(list)
+            for version, of_document in enumerate(documents, start=first):
+                records = records_of(
+                    of_document, version, self.settings, state.averages
+                )
+                for collection, of_collection in records.items():
+                    written[collection] += of_collection
             state.n_chunks += sum(row.kind == CHUNK for row in rows)
-        for collection, of_group in written.items():
-            self._insert(collection, of_group)
-        for view in self.views:
-            with_terms = written[terms_of(view)]
-            _count(state, view, with_terms, 1)
-            changed[view].append(RowCounts.of(row["terms"] for row in with_terms))
+            for collection, of_group in written.items():
+                self._insert(collection, of_group)
+            for view in self.views:
+                with_terms = written[terms_of(view)]
+                _count(state, view, with_terms, 1)
+                changed[view].append(RowCounts.of(row["terms"] for row in with_terms))
+            self._add_counts(state, changed, first)
 
     def _remove(self, reader: MilvusReader, head: DocumentRow) -> None:
         # The commit takes a version too, so that no two have the same.

@@ -236,7 +236,13 @@ class Segment:
     def document(self, number: int) -> DocumentRow:
         """One document."""
         if number not in self._facts:
-            self._facts[number] = _document_of(self.documents.line(number))
+            saved = parse_json(self.documents.line(number))
+            names = ("id", "title", "format", "meta")
+            self._facts[number] = DocumentRow(
+                record={name: saved[name] for name in names},
+                fingerprint=saved["fingerprint"],
+                degraded=saved["degraded"],
+            )
         return self._facts[number]
 
     @cached_property
@@ -263,15 +269,6 @@ def _document_line(document: DocumentRow) -> bytes:
             "fingerprint": document.fingerprint,
             "degraded": document.degraded,
         }
-    )
-
-
-def _document_of(line: bytes) -> DocumentRow:
-    saved = parse_json(line)
-    return DocumentRow(
-        record={name: saved[name] for name in ("id", "title", "format", "meta")},
-        fingerprint=saved["fingerprint"],
-        degraded=saved["degraded"],
     )
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, check_template
-from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.answers import parse_answer
 from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
@@ -390,7 +390,6 @@ _LEAST = 4  # letters that two forms of one word have in common at their beginni
 _SHARE = 0.7  # of the shorter form's letters
 
 
-@dataclass(frozen=True, slots=True)
 class NearWords:
     """The words of a text, for phrases that may be in it.
 
@@ -404,20 +403,13 @@ class NearWords:
     the place of words neither. A phrase is in the text if more than half of its words are.
     """
 
-    text: str
-    tokenizer: Tokenizer
-    _folded: str = field(init=False, repr=False)
-    _terms: frozenset[str] = field(init=False, repr=False)
-    _by_beginning: dict[str, list[str]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        terms = frozenset(self.tokenizer(self.text))
-        beginnings: dict[str, list[str]] = {}
-        for term in terms:
-            beginnings.setdefault(term[:_LEAST], []).append(term)
-        object.__setattr__(self, "_folded", fold(self.text))
-        object.__setattr__(self, "_terms", terms)
-        object.__setattr__(self, "_by_beginning", beginnings)
+    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._folded = fold(text)
+        self._terms = frozenset(tokenizer(text))
+        self._by_beginning: dict[str, list[str]] = {}
+        for term in self._terms:
+            self._by_beginning.setdefault(term[:_LEAST], []).append(term)
 
     def __contains__(self, phrase: str) -> bool:
         terms = self.tokenizer(phrase)

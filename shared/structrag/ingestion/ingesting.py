@@ -20,14 +20,19 @@ from structrag.errors import (
     SaveFailed,
     check_at_least,
     check_choice,
+    check_optional,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.document_index import check_same_config
+from structrag.index.document_index import (
+    Address,
+    absolute,
+    check_same_config,
+    engine_of,
+    open_store,
+)
 from structrag.index.entries import Entry
-from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
-from structrag.ingestion.shared_model import BATCH_SIZE
 from structrag.ingestion.summary import (
     FileState,
     FolderSummary,
@@ -39,6 +44,7 @@ from structrag.ingestion.summary import (
     write_summary,
 )
 from structrag.ingestion.tasks import (
+    BATCH_SIZE,
     Ready,
     Setup,
     Stopped,
@@ -54,7 +60,7 @@ from structrag.ingestion.workers import (
     packed,
 )
 from structrag.model_calls.naming import setting_name
-from structrag.model_calls.progress import ProgressLine
+from structrag.model_calls.settings import ProgressLine
 from structrag.reading.files import find_files
 from structrag.reading.formats import check_format
 from structrag.reading.limits import Limits
@@ -221,8 +227,7 @@ def ingest(
             "embedding and make cannot be combined, because make creates its own models. Pass "
             "one of them."
         )
-    if workers is not None:
-        check_at_least("workers", workers, 1)
+    check_optional("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
     check_format(format)
     check_reader(reader)
@@ -235,7 +240,9 @@ def ingest(
         "limits": limits,
     }
     if make is None:
-        make = _maker(embedding, shared_model)
+        make = partial(EvidenceRetriever, embedding)
+        if shared_model:  # the worker gives the model
+            make = partial(EvidenceRetriever, batch_size=BATCH_SIZE)
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
@@ -261,14 +268,6 @@ def ingest(
         if remove_missing:
             ingestion.remove_missing()
     return ingestion.report()
-
-
-def _maker(embedding: Any, shared_model: bool) -> Callable[..., Any]:
-    """What makes an empty index, unless the caller says."""
-    if shared_model:
-        # the worker gives the rest
-        return partial(EvidenceRetriever, batch_size=BATCH_SIZE)
-    return partial(EvidenceRetriever, embedding)
 
 
 def _runner(name: str, embedding: Any, shared_model: bool) -> WorkerPool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from structrag._locks import Lock
 from structrag.errors import InvalidParameter, ModelFailed, require
-from structrag.ingestion.shared_model import (
+from structrag.ingestion.tasks import (
     ModelFacts,
     ModelReply,
     ModelRequest,

@@ -26,8 +26,17 @@ from structrag.index.document_index import DocumentIndex
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
-from structrag.ingestion.shared_model import ModelReply, ModelRequest, RemoteEmbedder
-from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult, refusal
+from structrag.ingestion.tasks import (
+    ModelReply,
+    ModelRequest,
+    Ready,
+    RemoteEmbedder,
+    Setup,
+    Stopped,
+    Task,
+    TaskResult,
+    refusal,
+)
 from structrag.model_calls.requests import Embed, EmbedTokens, Flow, Request
 from structrag.model_calls.usage import COUNTS
 from structrag.reading.files import read_file

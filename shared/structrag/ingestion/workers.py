@@ -13,13 +13,17 @@ from queue import Queue
 from typing import Any
 
 from structrag.errors import InvalidParameter
-from structrag.ingestion.shared_model import (
+from structrag.ingestion.tasks import (
     ModelFacts,
     ModelReply,
     ModelRequest,
     ModelServer,
+    Ready,
+    Setup,
+    Stopped,
+    Task,
+    TaskResult,
 )
-from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.reading.processes import start_child
 
 _PATIENCE = 10.0  # seconds in which a worker without work may end by itself

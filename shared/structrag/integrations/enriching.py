@@ -13,8 +13,7 @@ from structrag.errors import InvalidParameter
 from structrag.integrations.documents import file_of
 from structrag.integrations.metadata import UNKNOWN
 from structrag.integrations.splitters import defaults_of
-from structrag.model_calls.flow import gather
-from structrag.model_calls.requests import Flow
+from structrag.model_calls.requests import Flow, gather
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
 

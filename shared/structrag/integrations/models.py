@@ -12,15 +12,14 @@ from typing import Any
 
 from structrag._locks import cached_property
 from structrag.errors import InvalidParameter
-from structrag.integrations.encoders import (
+from structrag.integrations.naming import (
     answer_counter,
+    host_name,
     margin_model,
     reading_limit,
     token_reader,
 )
-from structrag.integrations.naming import host_name
-from structrag.model_calls.flow import adrive, drive
-from structrag.model_calls.requests import T, TokenVectors
+from structrag.model_calls.requests import T, TokenVectors, adrive, drive
 from structrag.model_calls.usage import CallTokens, counted
 from structrag.models.margins import Masses, two_way_of_top
 from structrag.text.tokens import TokenCounter

@@ -15,15 +15,14 @@ from structrag.errors import (
     InvalidParameter,
     ModelFailed,
     UnknownDocument,
-    check_at_least,
     check_choice,
+    check_optional,
     checked_k,
     warn_user,
 )
 from structrag.integrations.metadata import INDEX_KEY
 from structrag.integrations.places import lead_of
 from structrag.model_calls.calling import cause_of
-from structrag.model_calls.flow import ask, handle
 from structrag.model_calls.requests import (
     Embed,
     EmbedTokens,
@@ -31,6 +30,8 @@ from structrag.model_calls.requests import (
     Request,
     Search,
     T,
+    ask,
+    handle,
 )
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage, fallbacks_line
@@ -246,8 +247,7 @@ def check_limits(order: str, k: float | None, max_tokens: float | None) -> None:
     check_choice("order", order, ORDERS)
     if k is not None:
         checked_k(k)
-    if max_tokens is not None:
-        check_at_least("max_tokens", max_tokens, 1)
+    check_optional("max_tokens", max_tokens, 1)
 
 
 def warn_of_chunks(are_chunks: Iterable[bool]) -> None:

@@ -12,8 +12,8 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import (
     InvalidParameter,
     UnknownDocument,
-    check_at_least,
     check_choice,
+    check_optional,
 )
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.index import Index
@@ -155,8 +155,7 @@ def with_segments(
 
 def check_packing(max_tokens: int | None) -> None:
     """Raise InvalidParameter for a limit below 0."""
-    if max_tokens is not None:
-        check_at_least("max_tokens", max_tokens, 0)
+    check_optional("max_tokens", max_tokens, 0)
 
 
 def packed(

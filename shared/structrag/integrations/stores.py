@@ -14,8 +14,7 @@ from structrag.index.index import Index
 from structrag.index.selection import row_numbers
 from structrag.index.snapshot import Reader
 from structrag.integrations.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
-from structrag.model_calls.flow import adrive, drive
-from structrag.model_calls.requests import Ranking, Search
+from structrag.model_calls.requests import Ranking, Search, adrive, drive
 from structrag.records import Chunk
 from structrag.text.tokens import without_surrogates
 

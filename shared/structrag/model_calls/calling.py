@@ -22,8 +22,7 @@ from threading import Thread
 from typing import Any
 
 from structrag.errors import ModelFailed, StructragError, TimedOut
-from structrag.model_calls.flow import Done, advance
-from structrag.model_calls.requests import Failed, T
+from structrag.model_calls.requests import Done, Failed, T, advance
 from structrag.records import Chunk
 
 

@@ -1,15 +1,19 @@
-"""The runner answers what algorithms ask, on an event loop or without."""
+"""The runner answers what algorithms ask, on an event loop or without. A dry run counts what they
+would ask, without asking."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from structrag._locks import Lock
 from structrag.errors import (
@@ -28,8 +32,15 @@ from structrag.model_calls.calling import (
     call_models,
     raised_by,
 )
-from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
-from structrag.model_calls.flow import adrive, drive, in_thread
+from structrag.model_calls.calls import (
+    CALLS,
+    WORKS,
+    Call,
+    TextWork,
+    VectorWork,
+    ask_models,
+    jobs_of,
+)
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Ask,
@@ -45,6 +56,10 @@ from structrag.model_calls.requests import (
     Score,
     Search,
     T,
+    adrive,
+    drive,
+    in_thread,
+    map_requests,
 )
 from structrag.model_calls.settings import (
     CallOptions,
@@ -52,12 +67,12 @@ from structrag.model_calls.settings import (
     as_cache,
     check_call_options,
 )
-from structrag.model_calls.texts import WORKS, TextWork, VectorWork
 from structrag.model_calls.usage import CallTokens, Usage, tokens_of
-from structrag.text.tokens import without_surrogates
+from structrag.text.tokens import count_tokens, without_surrogates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
 
 # what `progress` is told
 ASKING = "asking the language model"
@@ -387,3 +402,120 @@ async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+StandIn = Callable[[Ask | Choose, int], Any]
+
+
+class DryRun:
+    """Runs steps with nobody asked: requests are counted, and answered by stand-ins.
+
+    Example:
+        >>> from structrag import FunctionModel
+        >>> def one_question():
+        ...     return (yield [Ask("one"), Ask("two"), Ask("one")])
+        >>> run = DryRun(Runner(llm=FunctionModel(str.upper, name="upper")))
+        >>> run.run(one_question())
+        ['', '', '']
+        >>> run.stages[""].calls
+        2
+
+    What the runner's cache holds is answered by it and counted as a cache hit. Equal requests count
+    once. Texts have equal vectors, scores are 0, searches find nothing.
+
+    Args:
+        runner: Whose models would be asked. A request that none of them can answer fails, as it
+            would.
+        stand_in: What a model is taken to answer to a request, given with the number of different
+            requests so far. Default: "" to a prompt, 0 to a choice.
+        stage_of: The stage that a request is counted for. Default: "" for all.
+
+    Attributes:
+        stages: Stage -> what would be spent; answers have no tokens.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        stand_in: StandIn | None = None,
+        stage_of: Callable[[Request], str] = lambda request: "",
+    ) -> None:
+        self.runner = runner
+        self.stand_in: StandIn = stand_in or _nothing
+        self.stage_of = stage_of
+        self.stages: defaultdict[str, Usage] = defaultdict(Usage)
+        self._counted: set[tuple[object, ...]] = set()
+
+    def forget(self) -> None:
+        """Count equal requests again, unless a cache would keep their answers."""
+        if self.runner.cache is None:
+            self._counted.clear()
+
+    def run(
+        self,
+        flow: Flow[T],
+        *,
+        embedded: Callable[[Flow[T]], Flow[T]] = lambda flow: flow,
+    ) -> T:
+        """The result of the steps. `embedded` may answer their texts, once they are counted."""
+        flow = embedded(map_requests(flow, self._count_embed))
+        return drive(
+            flow, lambda requests: [self._answer(request) for request in requests]
+        )
+
+    def count_texts(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
+        """Count texts to embed, less those counted before or cached."""
+        self._count(stage, Embed(tuple(texts)), embedder, "embed", embedder.name)
+
+    def _count(self, stage: str, request: Any, model: Any, *kind: object) -> None:
+        new = [
+            t for t in dict.fromkeys(request.texts) if (*kind, t) not in self._counted
+        ]
+        self._counted.update((*kind, text) for text in new)
+        request = replace(request, texts=tuple(new))
+        usage, cache = self.stages[stage], self.runner.cache
+        work = WORKS[type(request)](request, model, cache, usage, 1)
+        work.count(work.missing)
+
+    def _count_embed(self, request: Request) -> Request:
+        """Count texts for their model; pass them on with none named."""
+        if not isinstance(request, Embed):
+            return request
+        embedder = self.runner.embedder
+        model: Any = embedder if request.embedder is None else request.embedder
+        # Instant models cost too little to count.
+        if model is not None and not getattr(model, "instant", False):
+            self.count_texts(self.stage_of(request), request.texts, model)
+        return replace(request, embedder=None)
+
+    def _answer(self, request: Request) -> Any:
+        if isinstance(request, Ask | Choose):
+            return self._answer_call(request)
+        if isinstance(request, Embed):
+            return np.full((len(request.texts), 4), 0.5, dtype=np.float32)
+        if isinstance(request, Score):
+            scorer = getattr(request.scorer, "name", "") or id(request.scorer)
+            kind = ("score", scorer, request.query)
+            self._count(self.stage_of(request), request, request.scorer, *kind)
+            return [0.0] * len(request.texts)
+        return []
+
+    def _answer_call(self, request: Ask | Choose) -> Any:
+        call = CALLS[type(request)](request, self.runner.llm)
+        if call.unasked is not None:
+            return call.unasked
+        usage = self.stages[self.stage_of(request)]
+        held = call.cached(self.runner.cache)
+        if held is not None:
+            usage.cache_hits += 1
+            return held[0]
+        if not request.use_cache or ("ask", call.key) not in self._counted:
+            self._counted.add(("ask", call.key))
+            usage.calls += 1
+            usage.prompt_tokens += count_tokens(request.prompt)
+        return self.stand_in(request, len(self._counted))
+
+
+def _nothing(request: Ask | Choose, number: int) -> Any:
+    return 0.0 if isinstance(request, Choose) else ""

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from structrag.models.scorers import CrossEncoderScorer, MonoT5
     from structrag.models.static import StaticEmbedder
     from structrag.models.token_vectors import ColbertTokens, TransformersTokens
-    from structrag.models.transformers_margin import TransformersMargin
-    from structrag.models.transformers_model import TransformersModel
+    from structrag.models.transformers_model import (
+        TransformersMargin,
+        TransformersModel,
+    )
 
 _HOMES = {
     "ColbertTokens": "structrag.models.token_vectors",
@@ -28,7 +30,7 @@ _HOMES = {
     "OnnxEncoder": "structrag.models.onnx_encoder",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
-    "TransformersMargin": "structrag.models.transformers_margin",
+    "TransformersMargin": "structrag.models.transformers_model",
     "TransformersModel": "structrag.models.transformers_model",
     "TransformersSummariser": "structrag.models.llm",
     "TransformersTokens": "structrag.models.token_vectors",

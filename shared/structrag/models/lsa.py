@@ -1,10 +1,10 @@
-"""Latent semantic analysis: vectors of the documents' own words, without a model."""
+"""TF-IDF, and latent semantic analysis: vectors of the documents' own words, without a model."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag._locks import Lock, cached_property
-from structrag.models.tfidf import TfIdf
-from structrag.text.arrays import Array, IntArray, bytes_text, text_bytes
+from structrag.text.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    bytes_text,
+    running_totals,
+    text_bytes,
+)
 from structrag.text.terms import Tokenizer
 
 _ONE_AT_A_TIME = Lock()  # the number of threads is changed for a moment
@@ -192,3 +198,39 @@ class LsaEmbedder:
 
     def _tokenizer_name(self) -> str:
         return json.dumps([self.dimensions, self.tokenizer.to_json()])
+
+
+@dataclass(frozen=True, slots=True)
+class TfIdf:
+    """Texts as the rows of a sparse matrix, each of length 1; term frequency is sublinear."""
+
+    terms: list[str]  # sorted; the columns
+    weights: FloatArray  # inverse document frequency of each term
+    # (texts + 1,) text i has the entries from ends[i] to ends[i + 1]
+    ends: IntArray
+    columns: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, texts: Sequence[str], tokenizer: Callable[[str], list[str]]) -> TfIdf:
+        """The TF-IDF of texts among themselves."""
+        counts = [Counter(tokenizer(text)) for text in texts]
+        terms = sorted(set().union(*counts))
+        numbers = {term: number for number, term in enumerate(terms)}
+        ends = running_totals([len(row) for row in counts])
+        n = int(ends[-1])
+        columns = np.fromiter((numbers[t] for row in counts for t in row), np.int64, n)
+        times = np.fromiter((c for row in counts for c in row.values()), np.float64, n)
+        frequencies = np.bincount(columns, minlength=len(terms))
+        weights = np.log((1 + len(texts)) / (1 + frequencies)) + 1
+        values = (1 + np.log(times)) * weights[columns]
+        rows = np.repeat(np.arange(len(texts)), np.diff(ends))
+        values /= np.sqrt(np.bincount(rows, values**2))[rows]
+        return cls(terms, weights, ends, columns, values)
+
+    def turned(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """The entries term by term: their ends, texts and values."""
+        order = np.argsort(self.columns, kind="stable")
+        rows = np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
+        sizes = np.bincount(self.columns, minlength=len(self.terms))
+        return running_totals(sizes), rows[order], self.values[order]

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request
-from structrag.models.tfidf import TfIdf
+from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request, ask
+from structrag.models.lsa import TfIdf
 from structrag.text.arrays import (
     BoolArray,
     FloatArray,
@@ -292,15 +291,6 @@ def _of_option(option: str, top: Sequence[tuple[str, float]]) -> list[float]:
     return [p for token, p in top if token.strip(_TOKEN_MARKS).casefold() == word]
 
 
-def rating_prompt(question: str, options: tuple[str, str]) -> str:
-    """The question of a `Choose`, to be answered from 0 to 10."""
-    return (
-        f"{question}\n\nDo not answer with an option. Answer with one number from 0 to 10 and "
-        f"nothing else: 10 if the answer is certainly {options[0]!r}, 0 if it is certainly "
-        f"{options[1]!r}, 5 if you cannot tell."
-    )
-
-
 def parse_rating(answer: str) -> float | None:
     """The number from 0 to 10 in an answer; None without one. Answers are such as `7`, `7.5/10` and
     `Rating: 8`. None, too, if there is more than one number."""
@@ -388,7 +378,12 @@ def _asking(
     if source == LOG_PROBABILITIES:
         return Choose(question, options, component, normalised)
     if source == RATING:
-        return Ask(rating_prompt(question, options), f"{component}.{RATING}")
+        prompt = (
+            f"{question}\n\nDo not answer with an option. Answer with one number from 0 to 10 and "
+            f"nothing else: 10 if the answer is certainly {options[0]!r}, 0 if it is certainly "
+            f"{options[1]!r}, 5 if you cannot tell."
+        )
+        return Ask(prompt, f"{component}.{RATING}")
     raise InvalidParameter(
         f"source must be '', {LOG_PROBABILITIES!r}, {RATING!r} or {NONE!r}; got {source!r}."
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from structrag._locks import Lock
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
-from structrag.model_calls.texts import scorer_name
+from structrag.model_calls.calls import scorer_name
 from structrag.models.loading import (
     batch_of,
     load_local,

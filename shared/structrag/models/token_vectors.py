@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.errors import InvalidParameter, check_at_least, check_optional, require
 from structrag.model_calls.requests import TokenEncoder, TokenVectors
 from structrag.models.loading import (
     batch_of,
@@ -227,8 +227,7 @@ class TransformersTokens:
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
-        if self.max_tokens is not None:
-            check_at_least("max_tokens", self.max_tokens, 8)
+        check_optional("max_tokens", self.max_tokens, 8)
         if isinstance(self.model, str):
             self.name = self.name or Path(self.model).name
         self.model, self.tokenizer, label = load_labelled(

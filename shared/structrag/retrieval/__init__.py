@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from structrag.retrieval.evidence.retriever import EvidenceRetriever
     from structrag.retrieval.hiqa.keywords import BodyNames
     from structrag.retrieval.hiqa.retriever import HiQARetriever
-    from structrag.retrieval.hiqa.tuning import LabelledQuestion
-    from structrag.retrieval.multihop.selfask import SelfAsk
-    from structrag.retrieval.multihop.twohop import TwoHop
+    from structrag.retrieval.hiqa.scores import LabelledQuestion
+    from structrag.retrieval.multihop.agents import SelfAsk, TwoHop
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.packing import pack
     from structrag.retrieval.retriever import Retriever
@@ -28,13 +27,13 @@ _HOMES = {
     "D3Retriever": "structrag.retrieval.d3.retriever",
     "EvidenceRetriever": "structrag.retrieval.evidence.retriever",
     "HiQARetriever": "structrag.retrieval.hiqa.retriever",
-    "LabelledQuestion": "structrag.retrieval.hiqa.tuning",
+    "LabelledQuestion": "structrag.retrieval.hiqa.scores",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "Retriever": "structrag.retrieval.retriever",
     "Routing": "structrag.retrieval.d3.outlines",
     "Selection": "structrag.retrieval.d3.selection",
-    "SelfAsk": "structrag.retrieval.multihop.selfask",
-    "TwoHop": "structrag.retrieval.multihop.twohop",
+    "SelfAsk": "structrag.retrieval.multihop.agents",
+    "TwoHop": "structrag.retrieval.multihop.agents",
     "pack": "structrag.retrieval.packing",
 }
 __all__ = [

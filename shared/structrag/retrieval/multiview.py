@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,14 @@ from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
+    check_optional,
     check_query,
     require,
 )
-from structrag.index.corpus import CorpusReader
+from structrag.index.corpus import CorpusReader, ranked_rows
 from structrag.index.index import Index
 from structrag.index.ranking import as_ranking
-from structrag.index.routes import ranked_rows
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import EmbedTokens, Flow, T, TokenEncoder
+from structrag.model_calls.requests import EmbedTokens, Flow, T, TokenEncoder, ask
 from structrag.models.token_vectors import as_token_encoder
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
@@ -126,8 +125,7 @@ class MultiViewRetriever(Retriever):
         pool: int | None = None,
     ) -> None:
         check_index(index, Index)
-        if pool is not None:
-            check_at_least("pool", pool, 1)
+        check_optional("pool", pool, 1)
         self.pool = pool
         check_choice("preset", preset, ("default", "paper"))
         self.index = index
@@ -197,7 +195,9 @@ class MultiViewRetriever(Retriever):
         fused = self._fused(
             {route: ranked_rows(reader, found) for route, found in rankings.items()}
         )
-        size = self._union_size(most, query)
+        # How many of each view "union" joins.
+        has_several = len(self.views) > 1
+        size = union_size(most) if has_several else alternating(most, query)
         chosen = self._chosen(fused, most, size)
         if self.fusion != "union":
             chosen = _topped_up(chosen, int(most), reader, rows)
@@ -233,16 +233,6 @@ class MultiViewRetriever(Retriever):
         parts = {view: reciprocal_ranks(len(rows)) for view, rows in views.items()}
         return _Fused(routes, views, parts)
 
-    def _best(self) -> float:
-        """The score of a chunk that is first on every route."""
-        if self.fusion == "minmax":
-            return sum(self.weights) or 1.0  # all may be 0
-        return len(self.views) * float(reciprocal_ranks(1)[0])
-
-    def _union_size(self, k: float, query: str) -> int:
-        """Return how many of each view "union" joins."""
-        return union_size(k) if len(self.views) > 1 else alternating(k, query)
-
     def _chosen(self, fused: _Fused, k: float, size: int) -> list[tuple[int, float]]:
         """The chosen (row, score), best first; ties in document order."""
         rankings = list(fused.rankings.values())
@@ -272,7 +262,10 @@ class MultiViewRetriever(Retriever):
         fused: _Fused,
         tops: Mapping[str, set[int]],
     ) -> list[Hit]:
-        best = self._best()
+        # The score of a chunk that is first on every route. All weights may be 0.
+        best = sum(self.weights) or 1.0
+        if self.fusion != "minmax":
+            best = len(self.views) * float(reciprocal_ranks(1)[0])
         rows = [row for row, _ in chosen]
         ranks = _ranks(fused.routes, set(rows))
         same = fused.rankings is fused.routes
@@ -365,14 +358,6 @@ Scored = tuple[
 ]  # places of texts, ascending, and their scores
 
 
-class TextRoute(Protocol):
-    """Scores texts by a question. Texts of equal `key` are the same ones."""
-
-    def scores_flow(
-        self, key: object, texts: Sequence[str], query: str
-    ) -> Flow[Scored]: ...
-
-
 class TfidfRoute:
     """Cosines of TF-IDF vectors, by scikit-learn's `TfidfVectorizer`, fitted to what is searched.
 
@@ -389,6 +374,7 @@ class TfidfRoute:
     def scores_flow(
         self, key: object, texts: Sequence[str], query: str
     ) -> Flow[Scored]:
+        """Score texts by a question. Texts of equal `key` are the same ones."""
         yield from ()
         if self._fitted is None or self._fitted[0] != key:
             from sklearn.feature_extraction.text import TfidfVectorizer
@@ -439,6 +425,9 @@ class TokenRoute:
 def _rows(tokens: Any) -> Array:
     """The vectors of tokens at length 1."""
     return unit_vectors(tokens.vectors).astype(np.float32)
+
+
+TextRoute = TfidfRoute | TokenRoute
 
 
 def text_route_flow(

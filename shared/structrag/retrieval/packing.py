@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -100,11 +101,5 @@ def _cut(
             extras=extras,
         )
 
-    low, high = 0, len(ends)  # the first `low` ends fit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if counter(text_of(upto(ends[middle - 1]))) <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return upto(ends[low - 1] if low else 0)
+    n_fit = bisect_right(ends, limit, key=lambda end: counter(text_of(upto(end))))
+    return upto(ends[n_fit - 1] if n_fit else 0)

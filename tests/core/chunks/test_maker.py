@@ -19,8 +19,11 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
-from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.condensing import (
+    ParagraphSplitter,
+    PartSplitter,
+    SectionSplitter,
+)
 
 Split = Callable[[Document], list[Chunk]]
 

@@ -9,7 +9,7 @@ from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation import comparing
 from structrag.evaluation.comparing import compare
-from structrag.evaluation.passages import Passages
+from structrag.evaluation.searched import Passages
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Document
 

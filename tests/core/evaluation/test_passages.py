@@ -8,7 +8,7 @@ from structrag import read_text
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation.labelled import GoldQuestion, evaluate
 from structrag.evaluation.measure import SpanMeasure
-from structrag.evaluation.passages import Passages, search_passages
+from structrag.evaluation.searched import Passages, search_passages
 from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nThe blue pump leaks at the seal.\n\n## Care\n\nRinse it weekly. Dry it.\n"

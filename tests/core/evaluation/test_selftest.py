@@ -5,7 +5,7 @@ from __future__ import annotations
 from fixture_cases import examples
 from samples import TOPICS, manual
 
-from structrag.evaluation.selftest import make_selftest
+from structrag.evaluation.comparing import make_selftest
 from structrag.reading.files import read_text
 from structrag.text.tokens import count_tokens
 

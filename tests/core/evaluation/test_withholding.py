@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
+from structrag.evaluation.comparing import withheld_chunks, withheld_spans
 from structrag.evaluation.measure import Span
-from structrag.evaluation.selftest import withheld_chunks, withheld_spans
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 

@@ -7,7 +7,7 @@ from fixture_cases import examples
 from window_making import W, core_of, numbered, small
 
 from structrag.formatting.answers import bare, fault_of, restored
-from structrag.formatting.windows import BEGIN, END
+from structrag.formatting.converting import BEGIN, END
 
 
 def test_words_left_out_are_put_back_where_they_stood() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fixture_cases import examples
 
-from structrag.formatting.cleaning import cleaned_text
-from structrag.formatting.heuristic import markdown_of_text
+from structrag.formatting.heuristic import cleaned_text, markdown_of_text
 
 BODY = (
     "Line {0} of the page says what it says and runs on\nto the next line, where it ends.\nThe "

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.formatting.cleaning import cleaned_text
 from structrag.formatting.heuristic import (
+    cleaned_text,
     drawn_table,
     markdown_of_text,
     sound_headings,

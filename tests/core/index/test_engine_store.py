@@ -34,7 +34,7 @@ from structrag.errors import (
     NoIndex,
     UnknownArgument,
 )
-from structrag.index.opening import open_store
+from structrag.index.document_index import open_store
 from structrag.index.store import Store
 
 WORDS = ["apple", "banana", "cherry", "plum"]
@@ -226,7 +226,7 @@ import resource, signal, sys
 sys.path.insert(0, {tests!r})
 from store_making import VIEWS, entry
 from structrag.errors import ModelFailed
-from structrag.index.opening import open_store
+from structrag.index.document_index import open_store
 from structrag.index.store import Store
 store = open_store({address!r}, Store(VIEWS).settings)
 store.put(entry("a", ["apple fig"]))

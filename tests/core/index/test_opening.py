@@ -9,7 +9,7 @@ from fixture_cases import examples
 from store_making import VIEWS, small_store
 
 from structrag.errors import InvalidParameter, NoIndex
-from structrag.index.opening import engine_of, open_store
+from structrag.index.document_index import engine_of, open_store
 from structrag.index.store import Store
 
 

@@ -13,7 +13,7 @@ from structrag import (
     Index,
     MultiViewRetriever,
 )
-from structrag.index.routes import ranked_rows
+from structrag.index.corpus import ranked_rows
 from structrag.model_calls.requests import Ranking
 from structrag.models import LsaEmbedder
 

@@ -22,8 +22,7 @@ from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
 from structrag.ingestion.ray_workers import RayRunner, _asked
-from structrag.ingestion.shared_model import ModelRequest
-from structrag.ingestion.tasks import Task
+from structrag.ingestion.tasks import ModelRequest, Task
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import structrag
 from structrag.errors import InvalidParameter, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import ingest
-from structrag.ingestion.shared_model import (
+from structrag.ingestion.tasks import (
     ModelReply,
     ModelRequest,
     ModelServer,

@@ -12,18 +12,18 @@ import pytest
 from fixture_cases import examples
 from pydantic import BaseModel, ConfigDict, Field
 
-from structrag.integrations.encoders import (
-    answer_counter,
-    margin_model,
-    transformer_of,
-)
 from structrag.integrations.models import (
     PARAMETERS,
     JsonAnswers,
     LogProbabilities,
     tried,
 )
-from structrag.integrations.naming import host_name
+from structrag.integrations.naming import (
+    answer_counter,
+    host_name,
+    margin_model,
+    transformer_of,
+)
 from structrag.model_calls.naming import has_name
 
 TOP = [("1", -0.1), ("2", -2.3)]

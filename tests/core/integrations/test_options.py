@@ -11,7 +11,7 @@ from structrag.integrations.kinds import (
     SelfAskOptions,
 )
 from structrag.model_calls.settings import arguments_of
-from structrag.retrieval.multihop.selfask import SelfAsk
+from structrag.retrieval.multihop.agents import SelfAsk
 
 KINDS = [MULTIVIEW, HIQA, D3, EVIDENCE]
 # What an adapter's retriever takes in another place, or under another name.

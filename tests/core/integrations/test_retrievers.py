@@ -11,7 +11,7 @@ from structrag.errors import (
 from structrag.integrations.arguments import chosen_embedding
 from structrag.integrations.retrievers import HostRetriever, passage
 from structrag.records import Chunk
-from structrag.retrieval.multihop.twohop import TwoHop
+from structrag.retrieval.multihop.agents import TwoHop
 
 TEXTS = [
     "The X100 is made by Acme Works.",

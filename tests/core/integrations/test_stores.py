@@ -15,8 +15,7 @@ from structrag.integrations.stores import (
     paged_flow,
     rank_scores,
 )
-from structrag.model_calls.flow import drive
-from structrag.model_calls.requests import Ranking, Search
+from structrag.model_calls.requests import Ranking, Search, drive
 from structrag.reading.files import read_text
 
 NAMES = [f"d{i}" for i in range(6)]

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from structrag.errors import ModelFailed, NoModel
 from structrag.model_calls.cache import Cache
-from structrag.model_calls.dry_run import DryRun
-from structrag.model_calls.flow import gather, memoised
 from structrag.model_calls.requests import (
     Ask,
     Choose,
@@ -22,8 +20,10 @@ from structrag.model_calls.requests import (
     Request,
     Score,
     Search,
+    gather,
+    memoised,
 )
-from structrag.model_calls.runner import Runner
+from structrag.model_calls.runner import DryRun, Runner
 
 WORDS = st.sampled_from(["a", "b c", "d"])
 REQUESTS = st.one_of(

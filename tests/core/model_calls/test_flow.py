@@ -13,8 +13,13 @@ from doubles import HashEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.model_calls.flow import (
+from structrag.model_calls.requests import (
+    Ask,
+    Choose,
     Done,
+    Embed,
+    Flow,
+    Request,
     adrive,
     advance,
     drive,
@@ -22,7 +27,6 @@ from structrag.model_calls.flow import (
     handle,
     memoised,
 )
-from structrag.model_calls.requests import Ask, Choose, Embed, Flow, Request
 from structrag.model_calls.runner import Runner
 
 WORDS = st.sampled_from(["a", "b", "c", ""])

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from structrag.model_calls.progress import ProgressLine
+from structrag.model_calls.settings import ProgressLine
 
 
 def test_a_log_has_a_line_now_and_then_and_the_end_of_each_stage(
@@ -14,7 +14,7 @@ def test_a_log_has_a_line_now_and_then_and_the_end_of_each_stage(
 ) -> None:
     seconds = iter([0.0, 4.0, 11.0, 12.0, 13.0, 14.0])
     monkeypatch.setattr(
-        "structrag.model_calls.progress.monotonic", lambda: next(seconds)
+        "structrag.model_calls.settings.monotonic", lambda: next(seconds)
     )
     line = ProgressLine()
     for done in range(4):

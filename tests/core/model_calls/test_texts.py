@@ -13,10 +13,10 @@ from doubles import HashEmbedder
 
 from structrag.errors import InvalidAnswer, ModelFailed
 from structrag.model_calls.cache import Cache
+from structrag.model_calls.calls import check_tokens
 from structrag.model_calls.naming import unnamed
 from structrag.model_calls.requests import Embed, Score, TokenVectors
 from structrag.model_calls.runner import Runner
-from structrag.model_calls.texts import check_tokens
 from structrag.text.tokens import count_tokens
 
 Drive = Callable[[Runner, Any], Any]

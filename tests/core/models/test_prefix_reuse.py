@@ -31,7 +31,7 @@ from structrag.models.prefix_reuse import (  # noqa: E402
     PrefixReader,
     whole_logits,
 )
-from structrag.models.transformers_margin import (  # noqa: E402
+from structrag.models.transformers_model import (  # noqa: E402
     TransformersMargin,
 )
 from structrag.reading.files import read_text  # noqa: E402

@@ -23,7 +23,7 @@ from structrag.models.margins import (  # noqa: E402
     PROMPT,
     SPLIT_OPTION,
 )
-from structrag.models.transformers_margin import (  # noqa: E402
+from structrag.models.transformers_model import (  # noqa: E402
     TransformersMargin,
     tokens_of_prompt,
 )

@@ -28,8 +28,8 @@ from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.model_calls.cache import Cache  # noqa: E402
 from structrag.model_calls.requests import Ask, Flow  # noqa: E402
 from structrag.model_calls.runner import Runner  # noqa: E402
-from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
 from structrag.models.transformers_model import (  # noqa: E402
+    TransformersMargin,
     TransformersModel,
 )
 

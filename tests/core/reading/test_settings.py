@@ -17,9 +17,12 @@ from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
 from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.condensing import (
+    ParagraphSplitter,
+    PartSplitter,
+    SectionSplitter,
+)
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
 from structrag.retrieval.d3.selection import Selection
 
 SPLITTERS: list[Any] = [

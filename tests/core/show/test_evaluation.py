@@ -12,7 +12,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation.labelled import evaluate
-from structrag.show.evaluation import plot_evaluation
+from structrag.show.explanation import plot_evaluation
 
 
 def test_evaluation_of_small_documents(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from structrag.chunks.enriching.prompts import EnrichmentPrompts
 from structrag.chunks.enriching.supplements import (
     Source,
     SupplementLimits,
-    shortened_text,
+    shortened,
     supplement_flow,
 )
 from structrag.chunks.model_splitter import (
@@ -30,7 +30,13 @@ from structrag.chunks.model_splitter import (
     counted_flow,
     runner_for,
 )
-from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
+from structrag.errors import (
+    InvalidParameter,
+    NoModel,
+    check_at_least,
+    check_choice,
+    check_optional,
+)
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.model_calls.runner import Runner
 from structrag.reading.settings import changed
@@ -108,11 +114,9 @@ class IDMSEnricher:
                 f"growth must be a number from 0 to 1; got {self.growth!r}."
             )
         for name in ("low", "high", "min_tokens"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 0)
+            check_optional(name, getattr(self, name), 0)
         check_at_least("min_chunks", self.min_chunks, 1)
-        if self.max_tokens is not None:
-            check_at_least("max_tokens", self.max_tokens, 1)
+        check_optional("max_tokens", self.max_tokens, 1)
 
     @classmethod
     def paper(cls, **changes: Any) -> IDMSEnricher:
@@ -171,7 +175,7 @@ class IDMSEnricher:
         """`enrich` as a flow. The chunks are the document's, in order."""
         factors, vectors = yield from density_flow(chunks, self.density, self.prompts)
         lowest, highest = self._chosen(factors)
-        source = Source(document, tuple(chunks), vectors)
+        source = Source(document, chunks, vectors)
         changes: dict[int, dict[str, Any]] = {}
         if self.reduce and lowest:
             changes |= yield from self._reduce_flow(chunks, factors, source, lowest)
@@ -252,7 +256,10 @@ class IDMSEnricher:
                     {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
                 )
             else:
-                shorter = shortened_text(source, i, names, most, self.density)
+                vectors = source.vectors.sentences[i]
+                shorter = shortened(
+                    source.of(i), vectors, names, most, self.density.counter
+                )
                 changes[i] = _by_sentences(shorter, answer)
         return changes
 

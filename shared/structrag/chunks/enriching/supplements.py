@@ -22,9 +22,8 @@ from structrag.chunks.enriching.density import (
 from structrag.chunks.enriching.prompts import MISSING_PROMPT
 from structrag.chunks.maker import index_text
 from structrag.errors import NoModel
-from structrag.model_calls.answer_parsing.lists import parse_keywords
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Embed, Failed, Flow
+from structrag.model_calls.answers import parse_keywords
+from structrag.model_calls.requests import Ask, Embed, Failed, Flow, ask
 from structrag.records import Chunk, Document
 from structrag.text.arrays import FloatArray, unit_vectors
 from structrag.text.names import contains
@@ -69,7 +68,6 @@ class Sentence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Source:
     """The sentences of a document's chunks with their unit vectors, in order.
 
@@ -79,26 +77,24 @@ class Source:
         ()
     """
 
-    document: Document
-    chunks: tuple[Chunk, ...]
-    vectors: ChunkVectors
-    sentences: tuple[Sentence, ...] = field(init=False)
-    matrix: FloatArray = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, document: Document, chunks: Sequence[Chunk], vectors: ChunkVectors
+    ) -> None:
+        self.document = document
+        self.chunks = chunks
+        self.vectors = vectors
         sentences = []
-        for i, (chunk, spans) in enumerate(
-            zip(self.chunks, self.vectors.spans, strict=True)
-        ):
+        for i, (chunk, spans) in enumerate(zip(chunks, vectors.spans, strict=True)):
             for start, end in spans:
                 part = chunk.text[start:end]
                 first = chunk.start + start + len(part) - len(part.lstrip())
                 sentences.append(
                     Sentence(i, first, first + len(part.strip()), part.strip())
                 )
-        rows = np.concatenate(self.vectors.sentences) if sentences else np.zeros((0, 1))
-        object.__setattr__(self, "sentences", tuple(sentences))
-        object.__setattr__(self, "matrix", rows)
+        self.sentences = tuple(sentences)
+        self.matrix: FloatArray = (
+            np.concatenate(vectors.sentences) if sentences else np.zeros((0, 1))
+        )
 
     def of(self, chunk: int) -> list[str]:
         """The sentences of a chunk."""
@@ -231,18 +227,6 @@ class Supplement:
         )
 
 
-def shortened_text(
-    source: Source,
-    chunk: int,
-    names: Sequence[str],
-    most: int,
-    settings: DensitySettings,
-) -> str | None:
-    """Select sentences of a chunk that contain its entities within `most` tokens."""
-    vectors = source.vectors.sentences[chunk]
-    return shortened(source.of(chunk), vectors, names, most, settings.counter)
-
-
 def defined(works: Sequence[Supplement], places: Sequence[int], source: Source) -> None:
     """Add the document's definitions of codes that chunks do not define."""
     in_document = definitions([sentence.text for sentence in source.sentences])
@@ -254,15 +238,11 @@ def defined(works: Sequence[Supplement], places: Sequence[int], source: Source) 
                 name = name.removesuffix("s")  # the plural of an acronym
             if is_code(name) and name in in_document and name not in in_chunk:
                 number, words = in_document[name]
-                _add_definition(work, place, name, words, source.sentences[number])
-
-
-def _add_definition(
-    work: Supplement, place: int, name: str, words: str, sentence: Sentence
-) -> None:
-    if sentence.chunk != place:
-        # A long form across a line end is no slice of the document: take the sentence.
-        work.add(name, words if words in sentence.text else sentence.text, sentence)
+                sentence = source.sentences[number]
+                if sentence.chunk != place:
+                    # A long form across a line end is no slice of the document.
+                    is_slice = words in sentence.text
+                    work.add(name, words if is_slice else sentence.text, sentence)
 
 
 def supplement_flow(

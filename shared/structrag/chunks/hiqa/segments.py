@@ -11,17 +11,19 @@ from typing import TypeGuard
 
 from structrag._locks import cached_property
 from structrag.chunks.divisions import Division, division_blocks
-from structrag.chunks.hiqa.inline_text import (
+from structrag.chunks.hiqa.table_text import (
     Image,
     References,
+    TextTable,
     html_figure,
+    html_table,
     html_tables,
     link_definitions,
     lone_images,
     markdown_images,
     may_have_images,
+    pipe_table,
 )
-from structrag.chunks.hiqa.table_text import TextTable, html_table, pipe_table
 from structrag.reading.outline import Outline
 from structrag.records import Block, PlacedImage
 from structrag.text.cutting import Cutter

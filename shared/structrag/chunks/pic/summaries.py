@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from structrag.errors import NoModel
-from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.answers import parse_answer
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.text.extractive import summarise
 from structrag.text.tokens import count_tokens
@@ -64,12 +64,19 @@ def summary_flow(
     failures = [""] * len(texts)
     waiting = [i for i, of_text in enumerate(windows) if of_text]
     while waiting:
-        answers = yield from _answer_flow(prompt, titles, windows, waiting)
+        questions = []
+        for i in waiting:
+            questions += [
+                prompt.format(title=titles[i], text=one) for one in windows[i]
+            ]
+        answers = yield [Ask(question, "pic.summary") for question in questions]
         if _no_model(answers):
             return [ModelSummary(no_model=True)] * len(texts)
+        in_order = iter(answers)
         unfinished = []
         for i in waiting:
-            summaries, failure = _read(answers[i], language)
+            of_text = islice(in_order, len(windows[i]))
+            summaries, failure = _read(of_text, language)
             failures[i] = failures[i] or failure
             if len(summaries) > 1:
                 # At least two a window, so that there are fewer in every round.
@@ -85,22 +92,7 @@ def summary_flow(
     return done
 
 
-def _answer_flow(
-    prompt: str,
-    titles: Sequence[str],
-    windows: Sequence[Sequence[str]],
-    waiting: Sequence[int],
-) -> Flow[dict[int, list[Any]]]:
-    """The answers for the waiting texts' windows, by the text's number."""
-    questions = []
-    for i in waiting:
-        questions += [prompt.format(title=titles[i], text=text) for text in windows[i]]
-    answers = yield [Ask(question, "pic.summary") for question in questions]
-    in_order = iter(answers)
-    return {i: list(islice(in_order, len(windows[i]))) for i in waiting}
-
-
-def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]:
+def _read(answers: Iterable[Any], language: str | None) -> tuple[list[str], str]:
     """The usable summaries, and why the first other failed. They are shortened in a language; None:
     they stay whole."""
     summaries = []
@@ -114,7 +106,9 @@ def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]
                 summarise(summary, language=language) if language else summary
             )
         elif not failure:
-            failure = _why(answer)
+            failure = "the language model gave no summary"
+            if isinstance(answer, Failed):
+                failure = f"the language model failed with {answer}"
     return summaries, failure
 
 
@@ -135,14 +129,7 @@ def pack(pieces: Sequence[str], window: int | None, *, least: int = 1) -> list[s
     return ["".join(parts).strip() for parts in packed]
 
 
-def _no_model(answers: Mapping[int, Sequence[Any]]) -> bool:
+def _no_model(answers: Sequence[Any]) -> bool:
     """Return True if there was no model to answer."""
-    in_order = chain.from_iterable(answers.values())
-    failures = [answer for answer in in_order if isinstance(answer, Failed)]
+    failures = [answer for answer in answers if isinstance(answer, Failed)]
     return any(isinstance(failure.reason, NoModel) for failure in failures)
-
-
-def _why(answer: object) -> str:
-    if isinstance(answer, Failed):
-        return f"the language model failed with {answer}"
-    return "the language model gave no summary"

@@ -7,13 +7,16 @@ from dataclasses import replace
 from functools import partial
 
 from structrag.errors import NoModel
-from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
-from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.answers import (
+    ID_SCHEMA,
+    parse_answer,
+    parse_ids,
+    usable_ids,
+)
 from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
-from structrag.retrieval.d3.costs import StageCost, window_tokens
-from structrag.retrieval.d3.reranking import (
+from structrag.retrieval.d3.scoring import (
     ShownParagraph,
     keep,
     lexical_scores,
@@ -26,7 +29,9 @@ from structrag.retrieval.d3.selection import (
     CallStats,
     Evidence,
     Selection,
+    StageCost,
     empty_is_none,
+    window_tokens,
 )
 from structrag.text.extractive import summarise
 from structrag.text.heading_path import SEPARATOR

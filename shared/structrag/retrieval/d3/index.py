@@ -15,9 +15,8 @@ from structrag.index.add_batch import (
     Splitter,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.document_index import DocumentIndex, check_embedder
+from structrag.index.document_index import Address, DocumentIndex, check_embedder
 from structrag.index.levels import SearchedLevel
-from structrag.index.opening import Address
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
@@ -34,11 +33,12 @@ from structrag.models.llm import as_language_model
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.d3.condensing import (
     PROMPT,
+    ParagraphSplitter,
+    PartSplitter,
     SectionSplitter,
     SummarisedParagraphs,
 )
 from structrag.retrieval.d3.outlines import SectionLayout, build_layout
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
 from structrag.text.numbers import pluralise
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -219,19 +219,18 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         return self.levels[level].reader(snapshot)
 
     def _preparing(self) -> Callable[..., AddBatch]:
-        levels = {name: self._preparation(name) for name in LEVELS}
+        is_fitted = hasattr(self.embedder, "fit")
+        levels = {}
+        for level, views in LEVELS.items():
+            levels[level] = IndexingOptions(
+                self._splitters[level],
+                ViewSettings(names=views, language=self.language),
+                None if is_fitted or level == SECTIONS else self.embedder,
+                "windows",
+                None,
+                self._kept(level),
+            )
         return partial(AddBatch, levels=levels)
-
-    def _preparation(self, level: str) -> IndexingOptions:
-        has_vectors = level != SECTIONS and not hasattr(self.embedder, "fit")
-        return IndexingOptions(
-            self._splitters[level],
-            ViewSettings(names=LEVELS[level], language=self.language),
-            self.embedder if has_vectors else None,
-            "windows",
-            None,
-            self._kept(level),
-        )
 
     def _report(self, work: AddBatch) -> D3AddReport:
         report = work.report()

@@ -19,7 +19,7 @@ from structrag.errors import (
 from structrag.index.selection import Selection
 from structrag.index.snapshot import Reader
 from structrag.reading.settings import changed
-from structrag.retrieval.d3.costs import window_tokens
+from structrag.retrieval.d3.selection import window_tokens
 from structrag.text.arrays import BoolArray, IntArray, running_totals
 from structrag.text.heading_path import SEPARATOR, is_same_title
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens

@@ -1,7 +1,10 @@
-"""D3 retrieval: route to sections, then select evidence among their paragraphs."""
+"""D3 retrieval: route to sections, then select evidence among their paragraphs. An estimate is an
+upper bound on the cost of a question, computed before any model is called: the stages run as usual,
+and every prompt is answered by "all"."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -10,44 +13,58 @@ import numpy as np
 
 from structrag.errors import (
     InvalidParameter,
-    check_at_least,
     check_choice,
+    check_optional,
     check_query,
     checked_k,
 )
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import SCORE_DIGITS
-from structrag.model_calls.flow import gather
-from structrag.model_calls.requests import Flow, T
+from structrag.model_calls.requests import (
+    Flow,
+    Request,
+    Score,
+    T,
+    drive,
+    embedded_by,
+    gather,
+)
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallOptions, check_call_options
 from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Hit
-from structrag.retrieval.d3.costs import StageCost, model_counter
-from structrag.retrieval.d3.estimating import D3Estimate, estimate
 from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
-from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.outlines import Routing, paths_of, section_name
 from structrag.retrieval.d3.routing import (
+    BY_SCORES,
     Routed,
     RouteResult,
     SearchedPart,
+    is_direct,
+    route_flow,
     routed_flow,
 )
 from structrag.retrieval.d3.scoring import (
     check_evidence,
-    embedded_by,
     paragraph_scores_flow,
     paragraph_sentence_flow,
     within_budget,
 )
-from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.retrieval.d3.selection import (
+    ASKING,
+    Evidence,
+    Selection,
+    StageCost,
+    model_counter,
+)
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.retriever import Retriever, check_index
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
 
 ROUTERS = ("auto", "llm", "scores", "evidence")
 FUSED, EVIDENCE = "fused", "evidence"  # the strategies without a language model
@@ -136,8 +153,7 @@ class D3Retriever(Retriever):
         self.strategy: str = _checked_strategy(chosen, model, evidence)
         if self.strategy not in (FUSED, EVIDENCE):
             self.selection = replace(self.selection, strategy=self.strategy)
-        if max_tokens is not None:
-            check_at_least("max_tokens", max_tokens, 1)
+        check_optional("max_tokens", max_tokens, 1)
         self.k: int | None = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         check_call_options(options, D3Retriever)
@@ -191,14 +207,16 @@ class D3Retriever(Retriever):
     def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """The largest cost of `result`, by stage. Calls no model and embeds nothing."""
         check_query(question)
-        return estimate(
-            question,
-            SearchedPart(self.index, where),
-            self.router,
-            self.strategy,
-            self.routing,
-            self.selection,
-        )
+        scope = SearchedPart(self.index, where)
+        route = select = StageCost()
+        if question.strip() and scope.outline:
+            if self.router in BY_SCORES or not is_direct(scope.outline, self.selection):
+                route = _route_cost(question, scope, self.router, self.routing)
+            select = StageCost(scored=len(scope.all_rows))
+            if self.strategy not in (FUSED, EVIDENCE):
+                paragraphs = [scope.paragraphs.chunk(row) for row in scope.all_rows]
+                select = selection_cost(question, paragraphs, self.selection)
+        return D3Estimate({"route": route, "select": select})
 
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
@@ -433,3 +451,69 @@ def scores_by_strategy(evidence: Evidence) -> list[Details]:
     name = evidence.scored_by
     pairs = zip(evidence.scores, evidence.shares, strict=True)
     return [({name: score}, {name: share}) for score, share in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class D3Estimate:
+    """Stage ("route", "select") -> its cost at most.
+
+    No model was asked and nothing embedded for it. All sections are taken to be chosen, and answers
+    to have the length reserved for them. The paper's method names a quarter of the text (QASPER);
+    what a model will name is not known.
+    """
+
+    stages: Mapping[str, StageCost] = field(default_factory=dict)
+
+    @property
+    def total(self) -> StageCost:
+        """All stages together."""
+        return sum(self.stages.values(), StageCost())
+
+
+def _route_cost(
+    question: str, scope: SearchedPart, router: str, routing: Routing
+) -> StageCost:
+    # If an answer cannot be used, the parts are scored.
+    scored = StageCost(scored=int(scope.part_mask.sum()))
+    if router in BY_SCORES:
+        return scored
+    answer = "1-999999999"
+    if routing.answer_format == "names":
+        answer = json.dumps([*map(section_name, paths_of(scope.outline))])
+    flow = route_flow(question, scope.outline, routing)
+    tally = drive(flow, lambda requests: [answer for _ in requests])
+    return _reserved(tally.cost, routing.answer_tokens) + scored
+
+
+def selection_cost(
+    question: str, paragraphs: Sequence[Chunk], selection: Selection
+) -> StageCost:
+    """Return the highest cost of `select_flow`, "auto" taken as "base": the longest paragraphs are
+    kept."""
+    stages = [
+        "cross_encoder" if part not in ASKING else part for part in selection.stages
+    ]
+    strategy = "base" if selection.strategy == "auto" else "+".join(stages)
+    dry = replace(
+        selection, strategy=strategy, cross_encoder=_NoScorer(), with_path=False
+    )
+
+    def answer(request: Request) -> Any:
+        if isinstance(request, Score):
+            return [1 - 1 / (2 + selection.counter(text)) for text in request.texts]
+        return "1-999999999"
+
+    flow = select_flow(question, paragraphs, dry)
+    evidence = drive(flow, lambda requests: list(map(answer, requests)))
+    return _reserved(evidence.cost, selection.answer_tokens)
+
+
+def _reserved(cost: StageCost, answer_tokens: int) -> StageCost:
+    return replace(cost, answer_tokens=answer_tokens * cost.calls)
+
+
+class _NoScorer:
+    """A stand-in for a reranker. It is never called."""
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        raise NotImplementedError

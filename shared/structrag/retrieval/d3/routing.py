@@ -15,13 +15,14 @@ import numpy as np
 
 from structrag._locks import cached_property
 from structrag.index.snapshot import Reader
-from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
-from structrag.model_calls.answer_parsing.lists import (
+from structrag.model_calls.answers import (
+    ID_SCHEMA,
     bare,
     first_value,
+    parse_ids,
+    usable_ids,
 )
 from structrag.model_calls.requests import Ask, Flow
-from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.outlines import (
     OutlineSection,
@@ -33,13 +34,19 @@ from structrag.retrieval.d3.outlines import (
     row_mask,
     windows,
 )
-from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import (
+    keep,
     part_scores_flow,
     part_sentence_scores,
     wide_route,
 )
-from structrag.retrieval.d3.selection import CallStats, Selection, empty_is_none
+from structrag.retrieval.d3.selection import (
+    CallStats,
+    Selection,
+    StageCost,
+    empty_is_none,
+    window_tokens,
+)
 from structrag.text.arrays import BoolArray
 
 COMPONENT = "d3.route/1"

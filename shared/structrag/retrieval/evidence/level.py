@@ -19,7 +19,6 @@ from structrag.index.entries import Entry, StoredRow
 from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
-from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import (
     Embed,
     Embedder,
@@ -27,6 +26,7 @@ from structrag.model_calls.requests import (
     Flow,
     TokenEncoder,
     TokenVectors,
+    ask,
 )
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
@@ -44,19 +44,19 @@ from structrag.retrieval.evidence.atom_arrays import (
     with_tokens,
     with_vectors_of_all,
 )
-from structrag.retrieval.evidence.pieces import (
+from structrag.retrieval.evidence.atoms import (
+    RequiredContext,
+    find_required_context,
+)
+from structrag.retrieval.evidence.pool import (
     TOKENS,
     VIEW,
+    Pool,
     documents_of,
     entry_of,
     entry_of_part,
 )
-from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, check_width, fit_quantiser
-from structrag.retrieval.evidence.required_context import (
-    RequiredContext,
-    find_required_context,
-)
 from structrag.text.arrays import Array, running_totals
 
 KIND = "evidence"

@@ -18,21 +18,20 @@ from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
+    check_optional,
     check_query,
     checked_k,
 )
 from structrag.index.add_batch import AddBatch, AddReport
-from structrag.index.corpus import CorpusReader, CorpusStore
+from structrag.index.corpus import CorpusReader, CorpusStore, OwnRoute, ranked_rows
 from structrag.index.document_index import (
+    Address,
     DocumentIndex,
     check_same_config,
     warn_of_nameless,
 )
-from structrag.index.opening import Address
-from structrag.index.routes import OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
-from structrag.model_calls.flow import gather
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.requests import (
     Embed,
@@ -41,6 +40,7 @@ from structrag.model_calls.requests import (
     Request,
     Search,
     TokenEncoder,
+    gather,
 )
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallOptions, check_call_options
@@ -55,17 +55,17 @@ from structrag.retrieval.evidence.level import (
     EvidenceAdding,
     EvidenceLevel,
 )
-from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow, pieces_of
-from structrag.retrieval.evidence.passage_packing import pack
-from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
-from structrag.retrieval.evidence.pieces import TOKENS, VIEW
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader, pack
+from structrag.retrieval.evidence.pool import TOKENS, VIEW, Pool
 from structrag.retrieval.evidence.scores import (
     SHORTLIST,
     Frequencies,
     Question,
     Ranking,
+    SentenceMatch,
+    explain_flow,
     frequencies_in,
+    pieces_of,
     rank,
 )
 from structrag.retrieval.fusion import reciprocal_rank_fusion
@@ -450,9 +450,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     ) -> Flow[list[Hit]]:
         """`search` as a flow."""
         most = None if k is None else checked_k(k)
-        if max_tokens is not None:
-            check_at_least("max_tokens", max_tokens, 1)
-        elif most is None:
+        check_optional("max_tokens", max_tokens, 1)
+        if most is None and max_tokens is None:
             max_tokens = self.max_tokens
         order = self.order if order is None else check_choice("order", order, ORDERS)
         hits: list[Hit] = []

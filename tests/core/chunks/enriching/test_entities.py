@@ -7,7 +7,7 @@ import json
 from dense_chunks import chunks_of, measured
 from doubles import ScriptedModel
 
-from structrag.chunks.enriching.entities import ner_entities
+from structrag.chunks.enriching.density import ner_entities
 
 
 def test_entities_in_more_than_half_of_the_chunks_are_dropped() -> None:

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
-from structrag.retrieval.d3.condensing import SUMMARY_TOKENS, SectionSplitter
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.condensing import (
+    SUMMARY_TOKENS,
+    ParagraphSplitter,
+    PartSplitter,
+    SectionSplitter,
+)
 from structrag.text.tokens import count_tokens
 
 LONG = " ".join(f"Sentence number {i} tells of thing {i % 7}." for i in range(80))

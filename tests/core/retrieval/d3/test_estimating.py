@@ -8,8 +8,8 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag import D3Index, D3Retriever, read_text
-from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.estimating import D3Estimate
+from structrag.retrieval.d3.retriever import D3Estimate
+from structrag.retrieval.d3.selection import StageCost
 
 ANIMALS = "# Birds\n\nThe heron eats frogs.\n\n# Machines\n\nThe engine burns diesel.\n\n# Empty\n"
 QUESTION = "Who eats frogs?"

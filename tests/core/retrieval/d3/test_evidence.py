@@ -17,10 +17,10 @@ from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
-from structrag.retrieval.d3.estimating import selection_cost
 from structrag.retrieval.d3.evidence import (
     select_flow,
 )
+from structrag.retrieval.d3.retriever import selection_cost
 from structrag.retrieval.d3.selection import Evidence, Selection
 
 QUESTION = "what do cats eat"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from structrag.retrieval.d3.reranking import cut_pieces, pack_calls
+from structrag.retrieval.d3.scoring import cut_pieces, pack_calls
 from structrag.text.tokens import count_tokens
 
 

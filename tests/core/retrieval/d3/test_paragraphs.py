@@ -5,7 +5,7 @@ from __future__ import annotations
 from doubles import HashEmbedder
 
 from structrag import D3Index, read_text
-from structrag.retrieval.d3.paragraphs import (
+from structrag.retrieval.d3.condensing import (
     ParagraphSplitter,
 )
 

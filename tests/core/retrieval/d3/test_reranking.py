@@ -6,7 +6,7 @@ import pytest
 from d3_making import TEXTS, Overlap, selected
 from fixture_cases import examples
 
-from structrag.retrieval.d3.reranking import keep, shares
+from structrag.retrieval.d3.scoring import keep, shares
 
 
 @examples

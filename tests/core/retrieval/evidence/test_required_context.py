@@ -6,7 +6,7 @@ from fixture_cases import examples
 
 from structrag import read_text
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.evidence.required_context import (
+from structrag.retrieval.evidence.atoms import (
     find_required_context,
 )
 

@@ -26,7 +26,7 @@ from structrag.errors import (
 from structrag.models import LsaEmbedder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document, Hit
-from structrag.retrieval.evidence.required_context import named_columns
+from structrag.retrieval.evidence.atoms import named_columns
 from structrag.text.tokens import count_tokens
 
 PUMPS = read_text(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.retrieval.evidence.windows import (
+from structrag.retrieval.evidence.atom_arrays import (
     middles_of,
     weighted_maxima,
     window_sums,

@@ -6,7 +6,7 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.retrieval.hiqa.keyword_names import (
+from structrag.retrieval.hiqa.keywords import (
     Names,
     file_names,
     name_key,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from structrag import Document, Index
 from structrag.errors import InvalidParameter
 from structrag.retrieval.hiqa.retriever import HiQARetriever
-from structrag.retrieval.hiqa.tuning import (
+from structrag.retrieval.hiqa.scores import (
     ALPHAS,
     BETAS,
     DEFAULT,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from multihop_making import QUESTION, hits_for, index_of
 
-from structrag.retrieval.multihop.answering import (
+from structrag.retrieval.multihop.hops import (
     answer_flow,
     evidence_text,
 )

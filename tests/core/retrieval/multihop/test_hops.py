@@ -11,7 +11,7 @@ import pytest
 from doubles import ScriptedModel
 from multihop_making import QUESTION, call_settings, is_next
 
-from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskResult
+from structrag.retrieval.multihop.agents import SelfAsk, SelfAskResult
 
 
 @pytest.fixture(params=["sync", "async"])

@@ -11,7 +11,7 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.retrieval.multihop.answering import (
+from structrag.retrieval.multihop.hops import (
     is_nothing,
     read_answer,
     read_reply,

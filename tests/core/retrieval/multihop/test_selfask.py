@@ -28,10 +28,10 @@ from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.multihop.answering import (
+from structrag.retrieval.multihop.agents import SelfAsk, SelfAskPrompts, SelfAskResult
+from structrag.retrieval.multihop.hops import (
     UNANSWERABLE,
 )
-from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.text.tokens import count_tokens
 

@@ -9,8 +9,8 @@ from doubles import HashEmbedder
 
 from structrag.index.index import Index
 from structrag.reading.files import read_text
-from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.multihop.twohop import TwoHop
+from structrag.retrieval.d3.selection import StageCost
+from structrag.retrieval.multihop.agents import TwoHop
 from structrag.retrieval.multiview import MultiViewRetriever
 
 TEXT = """# Notes

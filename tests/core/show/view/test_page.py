@@ -28,7 +28,7 @@ from structrag import (
 )
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation.passages import Passages
+from structrag.evaluation.searched import Passages
 from structrag.show.view import gather, render_page, write_page
 from structrag.show.view.page import SCRIPTS, embedded_json
 

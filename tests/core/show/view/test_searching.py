@@ -12,7 +12,7 @@ from structrag import ContentAwareSplitter, PICSplitter, read_text
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation.passages import Passages
+from structrag.evaluation.searched import Passages
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.show.view import gather

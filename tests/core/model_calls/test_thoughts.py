@@ -8,11 +8,10 @@ import pytest
 from growth import LINEAR, Shape, growth
 
 from structrag.errors import InvalidAnswer
-from structrag.model_calls.answer_parsing.stripping import without_thoughts
 from structrag.model_calls.cache import Cache, cache_key
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Failed
+from structrag.model_calls.requests import Ask, Failed, ask
 from structrag.model_calls.runner import Runner
+from structrag.model_calls.stripping import without_thoughts
 from structrag.models.llm import FunctionModel
 
 THOUGHT = 'Okay, a ZEBRA.\n\nI could write {"summary": "ZEBRA"} or [3].'

@@ -9,7 +9,7 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.model_calls.answer_parsing.lists import (
+from structrag.model_calls.answers import (
     parse_answer,
     parse_keywords,
 )

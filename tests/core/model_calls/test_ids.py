@@ -11,7 +11,7 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.model_calls.answer_parsing.ids import parse_ids, usable_ids
+from structrag.model_calls.answers import parse_ids, usable_ids
 
 NINE = range(1, 10)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structrag.model_calls.answer_parsing.stripping import without_echo
+from structrag.model_calls.stripping import without_echo
 
 PROMPT = 'Summarise the text. Answer with JSON: {"summary": "..."}\n\nText:\nPumps move water.\n'
 ANSWER = '{"summary": "Pumps."}'

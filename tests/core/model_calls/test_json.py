@@ -6,7 +6,7 @@ from typing import Any
 
 from fixture_cases import examples
 
-from structrag.model_calls.answer_parsing.lists import (
+from structrag.model_calls.answers import (
     loaded,
 )
 
