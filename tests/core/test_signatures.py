@@ -30,7 +30,6 @@ MUTABLE = {
     "model_calls.Usage",
     "model_calls._Outcome",
     "chunks.AdaptiveThreshold",
-    "chunks.DocumentGaps",
     "chunks.GapModel",
     "chunks.SentenceMargins",
     "chunks.Supplement",
