@@ -5,16 +5,46 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Final
+from xml.etree import ElementTree
 
+from structrag.reading.formulas import linear
 from structrag.reading.html.flow import Flow, Lists, Marker
-from structrag.reading.html.tokens import START, TEXT, attribute_number, attributes
+from structrag.reading.html.text import unescaped
+from structrag.reading.html.tokens import (
+    START,
+    TEXT,
+    attribute_number,
+    attributes,
+    is_screen_only,
+)
+from structrag.reading.looks import LOWERED, RAISED
 
 _HEADING_TAG = re.compile(r"<(/?)[hH][1-6](?=[\t\n\f\r />])")
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_TAG = re.compile(r"<[^<>]*>")
+_MATH_END = re.compile(r"</math\s?>", re.IGNORECASE)
+_TEX = re.compile(
+    r"<annotation\s[^<>]{0,99}\bapplication/x-tex[^<>]{0,99}>([^<]+)<", re.IGNORECASE
+)
+_TEX_STYLE = re.compile(r"\{\\(?:display|text)style\s(.*)\}", re.DOTALL)
+_NAMED_SIGN = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)\w{2,31};")
+_SCRIPT = 99  # characters of markup that are looked at behind `sup` and `sub`
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
 _PREFORMATTED: Final = ("pre", "listing", "xmp", "textarea")
+# Storage format of Confluence, and what does the same in HTML.
+_CONFLUENCE: Final = {
+    "ac:plain-text-body": "pre",
+    "ac:rich-text-body": "div",
+    "ac:task": "li",
+    "ac:task-list": "ul",
+}
+# Text that stands elsewhere or nowhere: readings of words, settings and states of macros.
+_ASIDES: Final = (
+    *("rt", "rp", "rtc"),
+    *("ac:parameter", "ac:task-id", "ac:task-uuid", "ac:task-status"),
+)
 # In a line, but words end at their edges.
 _BOXES: Final = ("button", "select", "optgroup", "option", "text", "desc")
 # fmt: off
@@ -49,6 +79,10 @@ class PageReader:
         self.sections: int = 0
         # A line feed here is the one after <pre>, which is not shown.
         self.newline_at: int = -1
+        self.formula_end: int = 0  # where the formula ends that was written
+        self.tex: str = ""  # of the last formula, as the page has it
+        self.aside: list[str] | None = None  # where text goes that is not shown here
+        self.reading: list[str] = []  # of the open `ruby`
         self._last: dict[str, int] = {}
         starts: dict[str, Handler] = dict.fromkeys(_BLOCKS, self._break)
         ends = dict(starts)
@@ -68,15 +102,31 @@ class PageReader:
             (("title",), self._start_title, self._end_title),
             (("svg",), self._start_svg, self._end_svg),
             (("br",), self._line_feed, self._line_feed),
+            (("del", "s", "strike"), self._start_struck, self._end_struck),
+            (_ASIDES, self._start_aside, self._end_aside),
         ):
             starts.update(dict.fromkeys(names, start))
             ends.update(dict.fromkeys(names, end))
-        starts["img"] = self._image
+        ends["ruby"] = self._end_ruby
+        starts |= {
+            "img": self._image,
+            "sup": self._start_script,
+            "sub": self._start_script,
+            "a": self._start_link,
+            "math": self._start_formula,
+        }
+        for name, alias in _CONFLUENCE.items():
+            starts[name], ends[name] = starts[alias], ends[alias]
         self._starts, self._ends = starts, ends
 
     def take(self, kind: int, name: str, start: int, end: int) -> None:
         """Take one token of `visible_tokens`."""
+        if start < self.formula_end:
+            return
         if kind == TEXT:
+            if self.aside is not None:
+                self.aside.append(self.source[start:end])
+                return
             if self.in_title:
                 self.title = (
                     self.source[start:end] if self.title is None else self.title
@@ -85,11 +135,11 @@ class PageReader:
             if start == self.newline_at:
                 feed = _LINE_END.match(self.source, start, end)
                 start = feed.end() if feed else start
-            self.flow.text(start, end)
+            self.flow.text(start, end, literal=bool(name))
             return
         handler = (self._starts if kind == START else self._ends).get(name)
         if handler:
-            handler(name, start, end)
+            handler(_CONFLUENCE.get(name, name), start, end)
 
     def finish(self) -> Flow:
         """Close what is open and return the flow with everything written."""
@@ -296,17 +346,90 @@ class PageReader:
         self.flow.space(start)
         self.svg = max(self.svg - 1, 0)
 
+    def _start_script(self, name: str, start: int, end: int) -> None:
+        markup = self.source[end : end + _SCRIPT].partition("</su")[0]
+        look = LOWERED if name == "sub" else RAISED
+        self.flow.script(start, unescaped(_TAG.sub("", markup)), look)
+
+    def _start_link(self, name: str, start: int, end: int) -> None:
+        """The link to a note is as raised."""
+        if "noteref" in self.source[start:end]:
+            self._start_script(name, start, end)
+
+    def _start_struck(self, name: str, start: int, end: int) -> None:
+        self.flow.struck = self.flow.struck or 1
+
+    def _end_struck(self, name: str, start: int, end: int) -> None:
+        self.flow.end_struck()
+
+    def _start_aside(self, name: str, start: int, end: int) -> None:
+        tag = self.source[start:end]
+        if name == "ac:parameter" and '"title"' in tag:
+            self.flow.space(start)
+        elif self._closes_later("ruby" if name[0] == "r" else name, start):
+            is_kept = name in ("rt", "ac:task-status")
+            self.aside = self.reading if is_kept else []
+
+    def _end_aside(self, name: str, start: int, end: int) -> None:
+        self.aside = None
+        if name == "ac:task-status":
+            state = "".join(self.reading).strip()
+            self.flow.put("☒" if state == "complete" else "☐", start, start, exact=False)
+            self.reading = []
+        if name[0] != "r":
+            self.flow.space(start)
+
+    def _end_ruby(self, name: str, start: int, end: int) -> None:
+        """Write the reading of a word behind it."""
+        self.aside = None
+        reading = "".join(unescaped("".join(self.reading)).split())
+        self.reading = []
+        if reading:
+            self.flow.put(f"({reading})", start, start, exact=False)
+
+    def _start_formula(self, name: str, start: int, end: int) -> None:
+        """Write a formula as TeX if the page has it, else as a line."""
+        closing = (
+            _MATH_END.search(self.source, end)
+            if self._closes_later("math", start)
+            else None
+        )
+        if closing is None:
+            return
+        markup = self.source[start : closing.end()]
+        tex = _TEX.search(markup)
+        if tex:
+            self.tex = tex[1]
+            text = unescaped(tex[1]).strip()
+            styled = _TEX_STYLE.fullmatch(text)
+            text = f"${styled[1].strip() if styled else text}$"
+        else:
+            try:
+                text = linear(ElementTree.fromstring(_NAMED_SIGN.sub(_sign, markup)))
+            except ElementTree.ParseError:
+                return  # its text as it stands
+        self.formula_end = closing.end()
+        if text:
+            self.flow.put(text, start, closing.end(), exact=False)
+
     def _image(self, name: str, start: int, end: int) -> None:
         flow = self.flow
         flow.images.append((start, end))
-        alt = attributes(self.source, start, end).get("alt")
-        if alt is None:
+        spans = attributes(self.source, start, end)
+        alt = spans.get("alt")
+        if alt is None or is_screen_only(self.source, spans):
             return
+        if self.tex and self.source[slice(*alt)] == self.tex:
+            return  # the formula once more
         flow.space(start)
         flow.in_image = True
         flow.text(*alt)
         flow.in_image = False
         flow.space(end - 1)
+
+
+def _sign(match: re.Match[str]) -> str:
+    return unescaped(match[0])
 
 
 def _definition_marker(lists: Lists, name: str, start: int) -> Marker:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
+from structrag.reading.formulas import linear
 from structrag.reading.office.docx_styles import (
     Numbering,
     Styles,
@@ -23,7 +24,6 @@ from structrag.reading.office.story import (
     StoryParagraph,
     StoryPiece,
     flat,
-    linear,
     mark,
     on_one_page,
     table,

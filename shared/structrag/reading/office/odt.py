@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
+from structrag.reading.formulas import linear, local
 from structrag.reading.limits import spend_characters
 from structrag.reading.office.counting import counted
 from structrag.reading.office.inheritance import inherited
@@ -18,8 +19,6 @@ from structrag.reading.office.story import (
     StoryParagraph,
     StoryPiece,
     flat,
-    linear,
-    local,
     mark,
     on_one_page,
     table,

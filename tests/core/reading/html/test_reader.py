@@ -99,8 +99,9 @@ PAGES = {page["id"]: page["text"] for page in read_lines("documents.jsonl.gz")}
 
 def words(text: str) -> list[str]:
     """The words without what the reader writes of its own, on both sides: pipes, list markers,
-    delimiter rows."""
-    return [word for word in text.split() if not re.fullmatch(r"\||-|---|\d+\.", word)]
+    delimiter rows, marks of raised and struck text."""
+    words = re.sub(r"~~|\^", "", text).split()
+    return [word for word in words if not re.fullmatch(r"\||-|---|\d+\.", word)]
 
 
 def oracle_words(source: str) -> list[str]:
