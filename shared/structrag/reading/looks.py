@@ -1,8 +1,8 @@
 """What the look of a run of text says, for every format: raised and lowered figures, struck words.
 
-    raised   `10^3`, `m^2`, `480^3` of a note; ordinals and abbreviations (1st, Mme) stay as they are
-    lowered  `10_2` behind a figure; CO2 stays as it is
-    struck   `~~100~~`
+- raised: `10^3`, `m^2`, `480^3` of a note; ordinals and abbreviations (1st, Mme) are words;
+- lowered: `10_2` behind a figure; CO2 is a word;
+- struck: `~~100~~`.
 
 The reader of PDF files writes raised and lowered figures in the same way.
 """
@@ -10,12 +10,18 @@ The reader of PDF files writes raised and lowered figures in the same way.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
+from xml.etree.ElementTree import Element
+
+from structrag.reading.formulas import local
 
 RAISED: Final = "raised"
 LOWERED: Final = "lowered"
 STRUCK: Final = "struck"
 STROKE: Final = "~~"
+OFF: Final = ("0", "false", "off")  # values of a switch of Office Open XML
+_SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
 
 _FIGURE = re.compile(r"[-\u2212\u2013+]?\d")
 # A letter alone is an exponent or the mark of a note; several are an abbreviation.
@@ -65,3 +71,16 @@ def add_run(parts: list[str], text: str, look: str = "") -> None:
     elif look and not before.startswith("^"):
         text = script_mark(before, text, look) + text
     parts.append(text)
+
+
+def look_of(properties: Iterable[Element] | None, default: str = "") -> str:
+    """The look that the properties of a run say in Word and Excel."""
+    said = {
+        local(each.tag): next(iter(each.attrib.values()), "1")
+        for each in (() if properties is None else properties)
+    }
+    strikes = [said[name] not in OFF for name in ("strike", "dstrike") if name in said]
+    if any(strikes):
+        return STRUCK
+    default = "" if strikes and default == STRUCK else default
+    return _SCRIPTS.get(said["vertAlign"], "") if "vertAlign" in said else default

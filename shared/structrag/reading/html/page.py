@@ -374,7 +374,9 @@ class PageReader:
         self.aside = None
         if name == "ac:task-status":
             state = "".join(self.reading).strip()
-            self.flow.put("☒" if state == "complete" else "☐", start, start, exact=False)
+            self.flow.put(
+                "☒" if state == "complete" else "☐", start, start, exact=False
+            )
             self.reading = []
         if name[0] != "r":
             self.flow.space(start)

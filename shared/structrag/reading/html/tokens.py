@@ -206,8 +206,8 @@ def _kind_left_out(source: str, tag: Token, kinds: Collection[str]) -> str:
 
 
 def _is_hidden(source: str, name: str, start: int, end: int) -> bool:
-    """Whether a start tag hides what it holds for good, or what is there once more. What has a role, a label or an id may be
-    opened by the page, as a tab's panel is."""
+    """Whether a start tag hides what it holds for good, or what is there once more. What has a
+    role, a label or an id may be opened by the page, as a tab's panel is."""
     tag = source[start:end]
     if "editsection" in tag and _EDIT_CLASS.search(tag):
         return True  # links of a wiki, within its headings

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
 from structrag.reading.formulas import linear
+from structrag.reading.looks import look_of
 from structrag.reading.office.docx_styles import (
     Numbering,
     Styles,
@@ -131,6 +132,7 @@ class _WordReader:
         self._paragraph: StoryParagraph | None = None
         self._style = WordStyle()
         self._bold = False
+        self._look = ""
         self._tables: list[_WordTable] = []
         # What was open around cells and text boxes.
         self._outer: list[
@@ -142,6 +144,7 @@ class _WordReader:
             f"{W}t": self._text,
             f"{W}br": self._break,
             f"{W}sym": self._symbol,
+            f"{W}ruby": self._ruby,
             f"{W}tbl": self._open_table,
             f"{W}tr": self._open_row,
             f"{W}tc": self._open_story,
@@ -185,7 +188,7 @@ class _WordReader:
         if self._paragraph is None:
             self.pieces.append(StoryPiece(text))
         else:
-            self._paragraph.add(text, bold=self._bold)
+            self._paragraph.add(text, bold=self._bold, look=self._look)
 
     def _open_paragraph(self, element: Element) -> bool:
         if self._paragraph is None:  # else the mark between the two was deleted
@@ -238,13 +241,14 @@ class _WordReader:
         return self.numbering.next_label(num_id, self._depth)
 
     def _open_run(self, element: Element) -> bool:
-        self._bold = self._style.is_bold
+        self._bold, self._look = self._style.is_bold, self._style.look
         properties = element.find(f"{W}rPr")
         if properties is None:
             return not self._style.is_hidden
         style = self.styles.get(value(properties.find(f"{W}rStyle")))
         bold = is_on(properties.find(f"{W}b"))
         hidden = is_on(properties.find(f"{W}vanish"))
+        self._look = look_of(properties, style.look or self._look)
         self._bold = (self._bold or style.is_bold) if bold is None else bold
         if hidden is None:
             hidden = style.is_hidden or self._style.is_hidden
@@ -273,6 +277,13 @@ class _WordReader:
             symbols = _WINGDINGS if "wingdings" in font else _SYMBOL
             sign = symbols.get(ord(sign) & 0xFF, "")
         self._add(sign)
+        return False
+
+    def _ruby(self, element: Element) -> bool:
+        """A word, then its reading."""
+        for name, form in (("rubyBase", "{}"), ("rt", "({})")):
+            words = element.iterfind(f"{W}{name}//{W}t")
+            self._add(form.format("".join(each.text or "" for each in words)))
         return False
 
     def _note(self, element: Element) -> bool:

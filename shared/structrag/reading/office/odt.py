@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element
 
@@ -11,6 +11,7 @@ from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
 from structrag.reading.formulas import linear, local
 from structrag.reading.limits import spend_characters
+from structrag.reading.looks import LOWERED, RAISED, STRUCK
 from structrag.reading.office.counting import counted
 from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import Package, joined, walk
@@ -107,6 +108,9 @@ class _OdtStyle:
 
     weight: str = ""
     display: str = ""
+    look: str | None = (
+        None  # one of `looks`, "" for none; None: that of the text around
+    )
     is_title: bool = False
     level: int = 0  # of a heading; 0 for text
 
@@ -150,9 +154,22 @@ class _Styles:
         return _OdtStyle(
             text.get(f"{_FO}font-weight", base.weight),
             text.get(f"{_TEXT}display", base.display),
+            _look(text, base.look),
             base.is_title or "Title" in names,
             _count(style, f"{_STYLE}default-outline-level", 0) or base.level,
         )
+
+
+def _look(text: Mapping[str, str], default: str | None) -> str | None:
+    line = text.get(f"{_STYLE}text-line-through-style")
+    place = text.get(f"{_STYLE}text-position")
+    if line not in (None, "none"):
+        return STRUCK
+    if place is None:
+        return "" if line else default
+    if place.startswith(("sub", "-")):
+        return LOWERED
+    return "" if place.startswith("0") else RAISED
 
 
 def _levels(root: Element) -> dict[int, Element]:
@@ -188,7 +205,7 @@ class _OdtReader:
         self.notes: dict[int, str] = {}
         self.uncertain: list[str] = []
         self._paragraphs: list[StoryParagraph] = []
-        self._bold: list[bool] = []
+        self._looks: list[tuple[bool, str]] = []  # whether text is bold, and its look
         self._lists: list[_OdtList] = []
         self._last: dict[str, int] = {}  # where lists of a style stopped
         self._outline: list[int] = []
@@ -202,6 +219,7 @@ class _OdtReader:
             f"{_TEXT}p": self._open_paragraph,
             f"{_TEXT}h": self._open_paragraph,
             f"{_TEXT}span": self._open_span,
+            f"{_TEXT}ruby-text": lambda _: not self._add("("),
             f"{_TEXT}s": self._spaces,
             f"{_TEXT}tab": lambda _: self._add("\t"),
             f"{_TEXT}line-break": lambda _: self._add("\n"),
@@ -222,10 +240,11 @@ class _OdtReader:
             _MATH: self._equation,
         }
         self._enter |= dict.fromkeys(_NOT_SHOWN, lambda _: False)
-        self._leave: dict[str, Callable[[Element], None]] = {
+        self._leave: dict[str, Callable[[Element], object]] = {
             f"{_TEXT}p": self._close_paragraph,
             f"{_TEXT}h": self._close_paragraph,
             f"{_TEXT}span": self._close_span,
+            f"{_TEXT}ruby-text": lambda _: self._add(")"),
             f"{_TEXT}list": self._close_list,
             f"{_TEXT}note": self._close_note,
             f"{_OFFICE}annotation": self._close_note,
@@ -251,29 +270,29 @@ class _OdtReader:
 
     def _add(self, text: str) -> bool:
         if self._paragraphs:
-            self._paragraphs[-1].add(text, bold=self._bold[-1])
+            bold, look = self._looks[-1]
+            self._paragraphs[-1].add(text, bold=bold, look=look)
         return False
 
     def _emit(self, pieces: list[StoryPiece]) -> None:
         (self._paragraphs[-1].after if self._paragraphs else self.pieces).extend(pieces)
 
-    def _looks(self, element: Element, family: str) -> tuple[bool, bool]:
-        """Whether its style is bold, and hidden."""
+    def _open_look(self, element: Element, family: str) -> bool:
+        """Begin text in its style; False where that is hidden."""
         style = self._styles.get(element, family)
-        is_bold = bool(self._bold and self._bold[-1])
+        is_bold, look = self._looks[-1] if self._looks else (False, "")
         if style.weight:
             is_bold = style.weight == "bold"
-        return is_bold, style.display == "none"
+        self._looks.append((is_bold, look if style.look is None else style.look))
+        return style.display != "none"
 
     def _open_paragraph(self, element: Element) -> bool:
-        is_bold, is_hidden = self._looks(element, "paragraph")
         self._paragraphs.append(StoryParagraph())
-        self._bold.append(is_bold)
-        return not is_hidden
+        return self._open_look(element, "paragraph")
 
     def _close_paragraph(self, element: Element) -> None:
         paragraph = self._paragraphs.pop()
-        self._bold.pop()
+        self._looks.pop()
         style = self._styles.get(element, "paragraph")
         is_title = style.is_title and not self._outer
         level = 0
@@ -334,12 +353,10 @@ class _OdtReader:
         return f"{before}{inside}{after}".strip()
 
     def _open_span(self, element: Element) -> bool:
-        is_bold, is_hidden = self._looks(element, "text")
-        self._bold.append(is_bold)
-        return not is_hidden
+        return self._open_look(element, "text")
 
     def _close_span(self, element: Element) -> None:
-        self._bold.pop()
+        self._looks.pop()
 
     def _spaces(self, element: Element) -> bool:
         blanks = " " * min(_count(element, f"{_TEXT}c"), 100)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
+from structrag.reading.looks import add_run
 from structrag.reading.office.tables import Cell, pipe_table, spread
 
 PAGE = "\f"  # stands in a text where a page begins
@@ -53,9 +54,9 @@ class StoryParagraph:
     plain: bool = False  # some of its text is not bold
     bold: bool = False  # some of its text is bold
 
-    def add(self, text: str, *, bold: bool = False) -> None:
-        """Append a run of text."""
-        self.parts.append(text)
+    def add(self, text: str, *, bold: bool = False, look: str = "") -> None:
+        """Append a run of text; `look` is one of `looks`, "" for none."""
+        add_run(self.parts, text, look)
         if text.strip():
             self.bold |= bold
             self.plain |= not bold

@@ -7,6 +7,7 @@ import re
 from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
+from structrag.reading.looks import add_run, look_of
 from structrag.reading.office.drawings import R, add_shape, shapes, targets
 from structrag.reading.office.grid import Place, Sheet, clock
 from structrag.reading.office.package import Package
@@ -135,12 +136,13 @@ class _Values:
 
 def _string(element: Element) -> str:
     """The text of a string, without its guide to pronunciation."""
-    texts = [
-        text.text or ""
-        for child in element
-        if child.tag in (f"{_S}t", f"{_S}r")
-        for text in child.iter(f"{_S}t")
-    ]
+    texts: list[str] = []
+    for child in element:
+        if child.tag == f"{_S}t":
+            texts.append(child.text or "")
+        elif child.tag == f"{_S}r":
+            look = look_of(child.find(f"{_S}rPr"))
+            add_run(texts, child.findtext(f"{_S}t") or "", look)
     return _decoded("".join(texts))
 
 
