@@ -30,7 +30,7 @@ from structrag.reading.office.story import (
     table,
     to_draft,
 )
-from structrag.reading.office.tables import Cell
+from structrag.reading.tables import Cell
 
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"

@@ -10,7 +10,7 @@ from structrag.reading.limits import check_characters
 from structrag.reading.looks import LOWERED, RAISED, STRUCK, add_run
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
-from structrag.reading.office.tables import Cell, spread
+from structrag.reading.tables import Cell, spread
 from structrag.text.numbers import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -174,7 +174,7 @@ def _add_table(placed: PlacedText, table: Element) -> None:
         "0",
         "false",
     )
-    placed.table(spread(rows), header_rows=int(has_header))
+    placed.table(spread(rows, has_header), header_rows=int(has_header))
 
 
 def _is_on(cell: Element, name: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from structrag.reading.limits import spend_characters
 from structrag.reading.office.placed import PlacedText
+from structrag.reading.tables import SAMPLE, count_lead
 
 _MOST_CUTS = 12  # how often a region is cut into smaller ones
 _MOST_COVERED = 1_000_000  # places of merged cells in a sheet
@@ -88,10 +89,10 @@ class Sheet:
     def _write(self, region: _Region) -> None:
         rows = list(region.rows)
         left, right = region.left, region.right
-        titles = list(takewhile(lambda row: self._is_title(row, region), rows))
-        for row in titles:
+        lead = count_lead([self._texts(row, left, right) for row in rows[:SAMPLE]])
+        for row in rows[:lead]:
             self._line(row, region)
-        rows = rows[len(titles) :]
+        rows = rows[lead:]
         count = sum(len(region.rows[row]) for row in rows)
         if (
             left == right
@@ -100,10 +101,7 @@ class Sheet:
             for row in rows:
                 self._line(row, region)
         elif rows:
-            grid = [
-                [self.cells.get((row, column), "") for column in range(left, right + 1)]
-                for row in rows
-            ]
+            grid = [self._texts(row, left, right) for row in rows]
             has_header = len(rows) > 1 and any(
                 self.cells[rows[0], column] and (rows[0], column) not in self.numbers
                 for column in region.rows[rows[0]]
@@ -111,10 +109,8 @@ class Sheet:
             labels = [self.label(row, left, right) for row in rows]
             self.placed.table(grid, labels, int(has_header))
 
-    def _is_title(self, row: int, region: _Region) -> bool:
-        places = [(row, column) for column in region.rows[row]]
-        texts = list(filter(None, map(self.cells.__getitem__, places)))
-        return len(texts) == 1 and self.numbers.isdisjoint(places)
+    def _texts(self, row: int, left: int, right: int) -> list[str]:
+        return [self.cells.get((row, column), "") for column in range(left, right + 1)]
 
     def _line(self, row: int, region: _Region) -> None:
         columns = region.rows[row]

@@ -25,7 +25,7 @@ from structrag.reading.office.story import (
     table,
     to_draft,
 )
-from structrag.reading.office.tables import AROUND_CELL, MOST_COLUMNS, Cell
+from structrag.reading.tables import AROUND_CELL, MOST_COLUMNS, Cell
 from structrag.text.numbers import whole_number
 
 _BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
-from structrag.reading.office.tables import check_table, pipe_table
+from structrag.reading.tables import check_table, count_headers, pipe_table
 
 
 @dataclass(slots=True)
@@ -66,6 +66,7 @@ class PlacedText:
         """Append a pipe table. `labels` are the places of its rows, () for none."""
         check_table(rows)
         cells = [[cell.replace("\f", " ") for cell in row] for row in rows]
+        header_rows = count_headers(cells, header_rows)
         markdown = pipe_table(cells, header_rows)
         if labels and markdown:
             self._label = ""

@@ -24,7 +24,7 @@ from structrag.reading.office.story import (
     table,
     to_draft,
 )
-from structrag.reading.office.tables import Cell
+from structrag.reading.tables import Cell
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,9})? ?|\\'(?P<hex>[0-9a-fA-F]{2})"

@@ -10,7 +10,7 @@ from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
 from structrag.reading.looks import add_run
-from structrag.reading.office.tables import Cell, pipe_table, spread
+from structrag.reading.tables import Cell, pipe_table, spread
 
 PAGE = "\f"  # stands in a text where a page begins
 
@@ -164,7 +164,7 @@ def to_draft(
 
 def _written(piece: StoryPiece, level: int, *, mark_bold: bool) -> str:
     if piece.rows:
-        return pipe_table(spread(piece.rows), piece.header_rows)
+        return pipe_table(spread(piece.rows, piece.header_rows), piece.header_rows)
     if piece.is_heading:
         words = f"{piece.label} {piece.text}".replace(PAGE, " ").split()
         line = heading_line(min(level, _MOST_LEVEL), " ".join(words))

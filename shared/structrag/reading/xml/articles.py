@@ -16,7 +16,7 @@ from structrag.reading.escaping import (
 )
 from structrag.reading.limits import check_depth
 from structrag.reading.office.package import refuse
-from structrag.reading.office.tables import Cell, pipe_table, spread
+from structrag.reading.tables import Cell, pipe_table, spread
 from structrag.text.numbers import whole_number
 
 

@@ -1,0 +1,222 @@
+"""Tables: how many of their rows are header, and how they are written as pipe tables."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile, zip_longest
+
+from structrag.reading.limits import check_characters, spend_characters
+
+MOST_COLUMNS = 1_000  # spans and repeated cells beyond are not followed
+
+AROUND_CELL = 3  # characters
+_Covered = dict[int, tuple[str, int]]  # column -> text, rows to come
+_SPACE = re.compile(r"[^\S\f]+")  # form feeds are marks of pages
+SAMPLE = 40  # rows that tell what a column holds
+_LONGEST_NUMBER = 40  # characters, with its unit
+_NUMBER = re.compile(
+    r"[^\w\s]{0,3}\s?\d[\d.,:/'\u2019\s\u2013-]*"
+    r"(?:(?!(?:st|nd|rd|th)\b)[^\W\d_]{1,3}\.?)?(?:[\^_\[(]\d{1,2})?[^\w\s]{0,3}"
+)
+_YEAR = re.compile(
+    r"(?:FY\s?)?(?:19|20)\d\d(?:\s?[-/\u2013]\s?\d{2,4})?(?:\s?[\^(\[*]\w{0,2}[)\]]?|[A-Z])?"
+)
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell that may span columns and rows."""
+
+    text: str = ""
+    columns: int = 1
+    rows: int = 1
+
+    def grow(self, text: str) -> None:
+        """Reach into one more row, with the text that the row has for it."""
+        self.rows += 1
+        if text:
+            self.text = f"{self.text} {text}".strip()
+            check_characters(
+                self.rows * len(self.text)
+            )  # each of its rows will have it
+
+
+def spread(rows: Sequence[Sequence[Cell]], header_rows: int = 0) -> list[list[str]]:
+    """Rows of cells as a grid.
+
+    A cell that spans rows has its text in each, so that a row can be read alone. A cell that spans
+    columns has it in the first; the others are empty, but those of the header rows, where a label
+    stands above each column.
+
+    Example:
+        >>> spread([[Cell("Pump", rows=2), Cell("a")], [Cell("b")]])
+        [['Pump', 'a'], ['Pump', 'b']]
+    """
+    grid = []
+    above: _Covered = {}
+    for number, row in enumerate(rows):
+        line: list[str] = []
+        below: _Covered = {}
+        for cell in row:
+            _fill(line, above, below)
+            width = max(1, min(cell.columns, MOST_COLUMNS - len(line)))
+            label = cell.text if number < header_rows and len(row) > 1 else ""
+            for text in (cell.text, *[label] * (width - 1)):
+                if cell.rows > 1:
+                    below[len(line)] = text, cell.rows - 1
+                line.append(text)
+        _fill(line, above, below)
+        spend_characters(AROUND_CELL * len(line) + _length(line))
+        grid.append(line)
+        above = below
+    return grid
+
+
+def _fill(line: list[str], above: _Covered, below: _Covered) -> None:
+    """Append what cells of the rows above have in the next columns."""
+    while (column := len(line)) in above:
+        text, left = above[column]
+        line.append(text)
+        if left > 1:
+            below[column] = text, left - 1
+
+
+def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
+    """How many of the leading rows are header.
+
+    The first `named` are for certain. The first row is one if it has labels above numbers; a year
+    is a label above other numbers, and a table has two more rows. A further row with labels is one if its first cell is empty or
+    goes on the one above, or the row above has labels over several columns; and so is what stands
+    below a title. O(cells of the first 40 rows).
+
+    Example:
+        >>> count_headers([["", "2023"], ["North", "5"], ["South", "7"]])
+        1
+        >>> count_headers([["Region", "2023", ""], ["", "May", "June"], ["North", "5", "7"]], 1)
+        2
+    """
+    sample = [[cell.strip() for cell in row] for row in rows[:SAMPLE]]
+    columns = zip_longest(*sample[1:], fillvalue="")
+    figures = {
+        i: years for i, cells in enumerate(columns) if (years := _figures(cells))
+    }
+    count = named
+    for i in range(named, len(sample) - 1 - (not named)):
+        row, above = sample[i], sample[i - 1] if i else []
+        labels = [row[column] for column in figures if column < len(row)]
+        is_header = any(labels) or (i and not figures)
+        for cell, years in zip(labels, figures.values(), strict=False):
+            is_year = _YEAR.fullmatch(cell) and years == _SOME
+            is_header &= is_year or not _is_number(cell)
+        if is_header and (not i or _goes_on(above, row, bool(figures))):
+            count = i + 1
+        elif count or len(set(filter(None, row))) > 1:
+            break
+    return count
+
+
+_SOME, _YEARS = 1, 2  # a column of numbers, and one of years
+
+
+def _is_number(cell: str) -> bool:
+    return len(cell) < _LONGEST_NUMBER and bool(_NUMBER.fullmatch(cell))
+
+
+def _figures(cells: Sequence[str]) -> int:
+    """Whether most cells of a column are numbers."""
+    filled = [cell for cell in cells if any(map(str.isalnum, cell))]
+    years = sum(bool(_YEAR.fullmatch(cell)) for cell in filled)
+    if not filled or 2 * sum(map(_is_number, filled)) < len(filled):
+        return 0
+    return _YEARS if 2 * years > len(filled) else _SOME
+
+
+def _shares_corner(above: Sequence[str], row: Sequence[str]) -> bool:
+    return "" in (above[0], row[0]) or above[0] == row[0]
+
+
+def _goes_on(above: Sequence[str], row: Sequence[str], has_figures: bool) -> bool:
+    """Whether a row with labels belongs to the header that the row above is of."""
+    is_group = any(a and b in ("", a) for a, b in pairwise(above[1:]))
+    if is_group:
+        return _shares_corner(above, row)
+    is_title = set(filter(None, above)) == {above[0]}
+    return has_figures and (is_title or row[0] in ("", above[0]))
+
+
+def count_lead(rows: Sequence[Sequence[str]]) -> int:
+    """How many rows above a table are text of its own: titles, and lines of fewer cells or with
+    "# " above a first full row of labels.
+
+    Example:
+        >>> count_lead([["Sales"], ["Created", "May"], ["Region", "Sum", "Tax"], ["N", "5", "1"]])
+        2
+    """
+    sample = [[cell.strip() for cell in row] for row in rows[:SAMPLE]]
+    sizes = [0 if row and row[0][:2] == "# " else sum(map(bool, row)) for row in sample]
+    counts = Counter(size for size in sizes if size > 1)
+    usual = max(counts, key=lambda size: (counts[size], size), default=0)
+    for i, (row, size) in enumerate(zip(sample, sizes, strict=True)):
+        if size and (size >= usual or (size == usual - 1 and not row[0])):
+            is_below_group = (
+                i and sizes[i - 1] > 1 and _shares_corner(sample[i - 1], row)
+            )
+            if not any(_is_number(cell) and not _YEAR.fullmatch(cell) for cell in row):
+                return i - bool(is_below_group)
+            break
+    titles = (
+        size < 1 + bool(usual) and not any(map(_is_number, row))
+        for row, size in zip(sample, sizes, strict=True)
+    )
+    return sum(takewhile(bool, titles))
+
+
+def check_table(rows: Sequence[Sequence[str]]) -> None:
+    """Refuse a table before its text multiplies, or short rows are filled up to a long one."""
+    places = len(rows) * max(map(len, rows), default=0)
+    check_characters(AROUND_CELL * places + sum(map(_length, rows)))
+
+
+def _length(row: Sequence[str]) -> int:
+    return sum(map(len, row))
+
+
+def pipe_table(rows: Sequence[Sequence[str]], header_rows: int = 1) -> str:
+    """Rows as a pipe table without a line end; "" where no cell has text.
+
+    The header is one line: texts of several header rows (`count_headers` adds to those given) are
+    joined by " / ", and with none it is empty. A label goes over the columns to its right that have
+    labels below it. Empty rows and columns are left out; line ends in cells become spaces.
+
+    Example:
+        >>> print(pipe_table([["Year", "2024"], ["Sales", "5|6"]]))
+        | Year | 2024 |
+        | --- | --- |
+        | Sales | 5\\|6 |
+    """
+    check_table(rows)
+    header_rows = count_headers(rows, header_rows)
+    cleaned = [
+        [_SPACE.sub(" ", cell).strip(" ").replace("|", "\\|") for cell in row]
+        for row in rows
+    ]
+    for above, row in pairwise(cleaned[:header_rows]):
+        if len(set(filter(None, above))) > 1:  # no title
+            for column in range(1, min(len(above), len(row))):
+                if row[column]:
+                    above[column] = above[column] or above[column - 1]
+    head = [row for row in cleaned[:header_rows] if any(row)]
+    body = [row for row in cleaned[header_rows:] if any(row)]
+    columns = list(zip_longest(*head, *body, fillvalue=""))
+    kept = [column for column in columns if any(column)]
+    if not kept:
+        return ""
+    header = [
+        " / ".join(dict.fromkeys(filter(None, column[: len(head)]))) for column in kept
+    ]
+    lines = [header, ["---"] * len(kept), *zip(*kept, strict=True)]
+    del lines[2 : 2 + len(head)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
