@@ -87,10 +87,10 @@ def _fill(line: list[str], above: _Covered, below: _Covered) -> None:
 def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
     """How many of the leading rows are header.
 
-    The first `named` are for certain. The first row is one if it has labels above numbers; a year
-    is a label above other numbers, and a table has two more rows. A further row with labels is one if its first cell is empty or
-    goes on the one above, or the row above has labels over several columns; and so is what stands
-    below a title. O(cells of the first 40 rows).
+    The first `named` are for certain. Else the first row is one if it has labels above numbers and
+    two more rows follow; a year is a label above other numbers. A further row with labels is one
+    below a title, below labels over several columns, or if its first cell is empty or goes on the
+    one above. O(cells of the first 40 rows).
 
     Example:
         >>> count_headers([["", "2023"], ["North", "5"], ["South", "7"]])

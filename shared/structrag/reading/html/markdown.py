@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from structrag.reading.escaping import (
-    escaped_line,
     escaped_lines,
     fenced,
     heading_line,
 )
+from structrag.reading.tables import pipe_table
 from structrag.records import Block, Heading, Layout
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -41,7 +41,11 @@ def _block(block: Block, raw: str, unsure: list[str]) -> str:
     if block.kind == "code":
         return fenced(_LINE_END.sub("\n", raw).rstrip().lstrip("\n"))
     if block.kind == "table":
-        return _table(lines, unsure)
+        header_rows = raw[: max(block.header_end - block.start, 0)].count("\n")
+        if header_rows:
+            header_rows -= 1
+            del lines[header_rows]  # the rule below the header
+        return _table(lines, header_rows, unsure)
     if block.kind == "quote":
         return "\n".join(f"> {line.strip()}".rstrip() for line in escaped_lines(lines))
     if block.kind == "list":
@@ -49,19 +53,13 @@ def _block(block: Block, raw: str, unsure: list[str]) -> str:
     return "\n".join(escaped_lines([line.strip() for line in lines]))
 
 
-def _table(lines: list[str], unsure: list[str]) -> str:
-    rows = [line.strip() for line in lines]
-    if is_pipe_table(rows):
-        return "\n".join(escaped_line(row) for row in rows)
-    bars = rows[0].count("|")
-    if not all(row.startswith("|") and row.endswith("|") for row in rows):
-        return "\n".join(escaped_lines(rows))
-    if any(row.count("|") != bars for row in rows):
+def _table(lines: list[str], header_rows: int, unsure: list[str]) -> str:
+    rows = [line.strip().strip("|").split("|") for line in lines]
+    if len(set(map(len, rows))) > 1:
         unsure.append(
-            f"The rows of the table that begins with {rows[0][:60]!r} differ in length."
+            f"The rows of the table that begins with {lines[0][:60]!r} differ in length."
         )
-        bars = max(row.count("|") for row in rows)
-    return "\n".join([f"|{'  |' * (bars - 1)}", f"|{' --- |' * (bars - 1)}", *rows])
+    return pipe_table(rows, header_rows)
 
 
 def is_pipe_table(lines: Sequence[str]) -> bool:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import takewhile
 
 from structrag.reading.html.text import MappedText
 from structrag.reading.html.tokens import attribute_number, attributes
 from structrag.reading.limits import spend_characters
+from structrag.reading.tables import SAMPLE, count_headers
 
+_MOST_BOLD = 9  # rows from the first on that are headers by their type
+_TAGS = re.compile(r"(?:[ \t\r\n]|&nbsp;|<(?!/?t)[^<>]*>)*", re.IGNORECASE)
+_BOLD = re.compile(r"<(?:b|strong)[\s>]|font-weight:\s?(?:bold|[6-9]00)", re.IGNORECASE)
 MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligned
 
 
@@ -24,6 +32,7 @@ class PageCell:
     header: bool = False
     colspan: int = 1
     rowspan: int = 1
+    bold: bool = False
     column: int = 0  # set when the table is laid out
 
 
@@ -81,7 +90,9 @@ class Table:
         """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
-        cell = PageCell(MappedText(), header, colspan, rowspan)
+        tags = _TAGS.match(source, end) if len(self.rows) <= _MOST_BOLD else None
+        is_bold = tags and _BOLD.search(source, start, tags.end())
+        cell = PageCell(MappedText(), header, colspan, rowspan, bool(is_bold))
         row.cells.append(cell)
         self.cell, self.stray = cell.text, False
         return cell.text
@@ -111,13 +122,14 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
     Returns the starts of the rows that it can be cut before, and the header's end.
 
     Rows and columns in which no cell shows anything are left out. A cell stands in its first row
-    and column, the others that it spans are empty. The leading rows made of `th` cells or inside
-    `thead` are header rows. If no other row follows, only the first one is, and only if there are
-    two.
+    and column, the others that it spans are empty, but a label of the header stands above each of
+    its columns. The leading rows made of `th` cells or bold text, or inside `thead`, are header
+    rows, and those that `count_headers` adds. If no other row follows, only the first one is, and
+    only if there are two.
     """
     _place(table.rows)
     rows, columns = _shown(table.rows)
-    n_headers = _count_headers(rows)
+    n_headers = _count_headers(rows, columns)
     spend_characters(2 * len(rows) * min(len(columns), MAX_COLUMNS))
     cuts: list[int] = []
     header_end = 0
@@ -129,7 +141,7 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
             header_end = out.length
         if i and i >= n_headers:
             cuts.append(out.length)
-        _write_row(row, columns, out)
+        _write_row(row, columns, out, is_header=i < n_headers)
     return cuts, header_end
 
 
@@ -146,7 +158,9 @@ def _shown(rows: list[PageRow]) -> tuple[list[PageRow], dict[int, int]]:
     return shown_rows, {column: i for i, column in enumerate(sorted(used))}
 
 
-def _write_row(row: PageRow, columns: dict[int, int], out: MappedText) -> None:
+def _write_row(
+    row: PageRow, columns: dict[int, int], out: MappedText, *, is_header: bool
+) -> None:
     out.insert("|", row.source)
     filled = 0
     for cell in row.cells:
@@ -158,6 +172,9 @@ def _write_row(row: PageRow, columns: dict[int, int], out: MappedText) -> None:
         out.insert(" ")
         out.extend(cell.text)
         out.insert(" |")
+        for column in _spanned(row, cell, columns) if is_header else ():
+            out.insert(f" {''.join(cell.text.parts)} |")
+            filled = columns[column] + 1
     if len(columns) <= MAX_COLUMNS:
         out.insert(" |" * (len(columns) - filled))
 
@@ -177,15 +194,36 @@ def _place(rows: list[PageRow]) -> None:
             column += cell.colspan
 
 
-def _count_headers(rows: list[PageRow]) -> int:
-    count = 0
-    for row in rows:
-        if not row.in_head and not all(
-            cell.header for cell in row.cells if cell.text.length
-        ):
-            break
-        count += 1
-    return 1 if count == len(rows) else count
+def _spanned(row: PageRow, cell: PageCell, columns: dict[int, int]) -> Iterator[int]:
+    """The further columns that a label stands above. One above the whole table is its title."""
+    last = min(cell.column + cell.colspan, MAX_COLUMNS)
+    for column in range(cell.column + 1, last if len(row.cells) > 1 else 0):
+        if column in columns:
+            yield column
+
+
+def _count_headers(rows: list[PageRow], columns: dict[int, int]) -> int:
+    named = sum(1 for _ in takewhile(partial(_is_header, rows[0]), rows))
+    if named == len(rows):
+        return int(any(cell.header for cell in rows[0].cells) or rows[0].in_head)
+    if len(columns) > MAX_COLUMNS:
+        return named
+    grid = []
+    for row in rows[:SAMPLE]:
+        texts = [""] * len(columns)
+        for cell in row.cells:
+            if cell.text.length:
+                for column in (cell.column, *_spanned(row, cell, columns)):
+                    texts[columns[column]] = "".join(cell.text.parts)
+        grid.append(texts)
+    return max(named, count_headers(grid, min(named, SAMPLE)))
+
+
+def _is_header(first: PageRow, row: PageRow) -> bool:
+    shown = [cell for cell in row.cells if cell.text.length]
+    is_group = row is not first and shown[-1] is row.cells[0]  # the title of rows below
+    is_header = all(cell.header or cell.bold for cell in shown) and not is_group
+    return row.in_head or is_header
 
 
 def _spans(source: str, start: int, end: int) -> tuple[int, int]:
