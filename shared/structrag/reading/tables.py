@@ -129,7 +129,7 @@ def _figures(cells: Sequence[str]) -> int:
     """Whether most cells of a column are numbers."""
     filled = [cell for cell in cells if any(map(str.isalnum, cell))]
     years = sum(bool(_YEAR.fullmatch(cell)) for cell in filled)
-    if not filled or 2 * sum(map(_is_number, filled)) < len(filled):
+    if 2 * sum(map(_is_number, filled)) <= len(filled):
         return 0
     return _YEARS if 2 * years > len(filled) else _SOME
 

@@ -221,7 +221,8 @@ def _count_headers(rows: list[PageRow], columns: dict[int, int]) -> int:
 
 def _is_header(first: PageRow, row: PageRow) -> bool:
     shown = [cell for cell in row.cells if cell.text.length]
-    is_group = row is not first and shown[-1] is row.cells[0]  # the title of rows below
+    is_wide = len(row.cells) > 1 or row.cells[0].colspan > 1
+    is_group = row is not first and is_wide and shown[-1] is row.cells[0]
     is_header = all(cell.header or cell.bold for cell in shown) and not is_group
     return row.in_head or is_header
 
