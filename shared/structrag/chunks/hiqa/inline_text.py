@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
 from structrag.reading.html.text import unescaped
-from structrag.reading.html.tokens import END, START, TEXT, attributes, tokens
+from structrag.reading.html.tokens import START, TEXT, attributes, tokens
 
 # Normalised label -> {"href": ..., "title": ...}
 References = Mapping[str, Mapping[str, str]]
@@ -202,23 +202,6 @@ def html_figure(markup: str) -> tuple[list[Image], str] | None:
         elif name == "img" and kind == START:
             images.append(_html_image(markup, start, end))
     return (images, " ".join(caption)) if images else None
-
-
-def html_tables(markup: str) -> tuple[list[tuple[int, int]], int]:
-    """The spans of outermost `<table>` elements, and how many are left open."""
-    spans = []
-    depth = opened = 0
-    for kind, name, start, end in tokens(markup):
-        if name != "table":
-            continue
-        if kind == START:
-            opened = opened if depth else start
-            depth += 1
-        elif kind == END and depth:
-            depth -= 1
-            if not depth:
-                spans.append((opened, end))
-    return spans, depth
 
 
 def _html_image(source: str, start: int, end: int) -> Image:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from structrag.chunks.hiqa.inline_text import plain_cell
+from structrag.reading.html.blocks import read_table
 from structrag.text.tokens import count_tokens
 
 PROSE_TOKENS = 10  # estimated; a longer cell is a passage to read, not a value
@@ -105,23 +106,17 @@ def html_table(markup: str, offset: int) -> TextTable | None:
     None for anything else. The piece begins at `offset` of the document's text. Rows begin at their
     `<tr>`. A nested table belongs to its cell.
     """
-    from structrag.reading.html.reader import read_html
-
-    visible, _, layout = read_html(markup)
-    tables = [block for block in layout.blocks if block.kind == "table"]
-    if len(tables) != 1 or layout.headings or layout.blocks[-1] is not tables[0]:
+    read = read_table(markup)
+    if read is None:
         return None
-    block = tables[0]
+    visible, block, starts = read
     shown = pipe_table(
         visible, block.start, block.end, block.cuts, block.header_end, markdown=False
     )
     if shown is None:
         return None
     end = offset + len(markup)
-    starts = [offset + layout.source_map.to_source(row.start) for row in shown.rows]
-    # Rows that the page shows in another order, or without a place of their own, are no slices.
-    if any(first >= last for first, last in pairwise([offset, *starts, end])):
-        return None
+    starts = [offset + start for start in starts]
     rows = []
     for row, (first, last) in zip(shown.rows, pairwise([*starts, end]), strict=True):
         rows.append(TableRow(first, last, row.cells))
