@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile, zip_longest
 
@@ -98,40 +98,48 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
         >>> count_headers([["Region", "2023", ""], ["", "May", "June"], ["North", "5", "7"]], 1)
         2
     """
-    sample = [[cell.strip() for cell in row] for row in rows[:SAMPLE]]
-    columns = zip_longest(*sample[1:], fillvalue="")
-    figures = {
-        i: years for i, cells in enumerate(columns) if (years := _figures(cells))
+    sample = _sample(rows)
+    below = enumerate(zip(*sample[1:], strict=True))
+    figures = {i for i, cells in below if _most(_is_number, cells)}
+    has_figures = bool(figures)
+    figures = figures or set(range(1, len(sample[0]))) if sample else set()
+    years = {
+        i for i in figures if _most(_YEAR.fullmatch, [row[i] for row in sample[1:]])
     }
     count = named
     for i in range(named, len(sample) - 1 - (not named)):
-        row, above = sample[i], sample[i - 1] if i else []
-        labels = [row[column] for column in figures if column < len(row)]
-        is_header = any(labels) or (i and not figures)
-        for cell, years in zip(labels, figures.values(), strict=False):
-            is_year = _YEAR.fullmatch(cell) and years == _SOME
-            is_header &= is_year or not _is_number(cell)
-        if is_header and (not i or _goes_on(above, row, bool(figures))):
+        row = sample[i]
+        is_header = any(row[column] for column in figures) and not any(
+            _is_number(row[column])
+            and (column in years or not _YEAR.fullmatch(row[column]))
+            for column in figures
+        )
+        if is_header and (
+            _goes_on(sample[i - 1], row, has_figures) if i else has_figures
+        ):
             count = i + 1
         elif count or len(set(filter(None, row))) > 1:
             break
     return count
 
 
-_SOME, _YEARS = 1, 2  # a column of numbers, and one of years
+def _sample(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The first rows, of one length."""
+    columns = zip_longest(*rows[:SAMPLE], fillvalue="")
+    return [
+        list(row)
+        for row in zip(*(map(str.strip, cells) for cells in columns), strict=True)
+    ]
 
 
 def _is_number(cell: str) -> bool:
     return len(cell) < _LONGEST_NUMBER and bool(_NUMBER.fullmatch(cell))
 
 
-def _figures(cells: Sequence[str]) -> int:
-    """Whether most cells of a column are numbers."""
-    filled = [cell for cell in cells if any(map(str.isalnum, cell))]
-    years = sum(bool(_YEAR.fullmatch(cell)) for cell in filled)
-    if 2 * sum(map(_is_number, filled)) <= len(filled):
-        return 0
-    return _YEARS if 2 * years > len(filled) else _SOME
+def _most(is_so: Callable[[str], object], cells: Iterable[str]) -> bool:
+    """Whether something holds for most cells with text."""
+    filled = [bool(is_so(cell)) for cell in cells if any(map(str.isalnum, cell))]
+    return 2 * sum(filled) > len(filled)
 
 
 def _shares_corner(above: Sequence[str], row: Sequence[str]) -> bool:
@@ -140,11 +148,12 @@ def _shares_corner(above: Sequence[str], row: Sequence[str]) -> bool:
 
 def _goes_on(above: Sequence[str], row: Sequence[str], has_figures: bool) -> bool:
     """Whether a row with labels belongs to the header that the row above is of."""
-    is_group = any(a and b in ("", a) for a, b in pairwise(above[1:]))
-    if is_group:
+    if any(
+        a and b in ("", a) for a, b in pairwise(above[1:])
+    ):  # labels of several columns
         return _shares_corner(above, row)
-    is_title = set(filter(None, above)) == {above[0]}
-    return has_figures and (is_title or row[0] in ("", above[0]))
+    is_below_title = set(filter(None, above)) == {above[0]}
+    return has_figures and (is_below_title or row[0] in ("", above[0]))
 
 
 def count_lead(rows: Sequence[Sequence[str]]) -> int:
@@ -155,8 +164,8 @@ def count_lead(rows: Sequence[Sequence[str]]) -> int:
         >>> count_lead([["Sales"], ["Created", "May"], ["Region", "Sum", "Tax"], ["N", "5", "1"]])
         2
     """
-    sample = [[cell.strip() for cell in row] for row in rows[:SAMPLE]]
-    sizes = [0 if row and row[0][:2] == "# " else sum(map(bool, row)) for row in sample]
+    sample = _sample(rows)
+    sizes = [0 if row[0][:2] == "# " else sum(map(bool, row)) for row in sample]
     counts = Counter(size for size in sizes if size > 1)
     usual = max(counts, key=lambda size: (counts[size], size), default=0)
     for i, (row, size) in enumerate(zip(sample, sizes, strict=True)):

@@ -123,7 +123,8 @@ class Flow:
         self.lists: Lists = Lists()
         self.marker: Marker | None = None
         self.pre = 0
-        self.quotes = 0
+        self.place = 0  # where the tag begins that is taken
+        self.inside: Counter[str] = Counter()  # open quotes and sections
         self.in_image = False
         self.struck = 0  # 1: its mark is owed, 2: its mark is written
         self.images: list[tuple[int, int]] = []  # source spans of the tags
@@ -150,17 +151,25 @@ class Flow:
                     self.space(match.start())
         self._run(position, end, verbatim)
 
-    def space(self, place: int) -> None:
+    def space(self, place: int | None = None) -> None:
         """Take white space, which shows as one space inside a line."""
         sink = self._line()
         if sink and sink.space < 0:
-            sink.space = place
+            sink.space = self.place if place is None else place
 
-    def script(self, place: int, text: str, look: str) -> None:
-        """Mark raised or lowered text that begins at `place`, where it is glued to other text."""
+    def insert(self, text: str) -> None:
+        """Write what the page means by a tag."""
+        self.put(text, self.place, self.place, exact=False)
+
+    def script(self, text: str, look: str) -> None:
+        """Mark raised or lowered text that begins here, where it is glued to other text."""
         sink = self._line()
         if sink and sink.space < 0:
-            sink.insert(script_mark("".join(sink.parts[-3:]), text, look), place)
+            sink.insert(script_mark("".join(sink.parts[-3:]), text, look), self.place)
+
+    def start_struck(self) -> None:
+        """Owe the mark of struck text."""
+        self.struck = self.struck or 1
 
     def end_struck(self) -> None:
         """Mark the end of struck text, if some was written."""
@@ -174,11 +183,11 @@ class Flow:
         sink = self.out if self.table is None else self.table.cell
         return sink if sink and not sink.fresh else None
 
-    def break_line(self, lines: int, place: int, *, force: bool = False) -> None:
+    def break_line(self, lines: int, *, force: bool = False) -> None:
         """End the line (1) or the block (2). Inside lists, `pre` and headings only the line ends,
         unless `force` is set. In a table cell a break is a space."""
         if self.table is not None:
-            self.space(place)
+            self.space()
             if self.table.stray:
                 self.table.cell = None
             return
@@ -193,12 +202,12 @@ class Flow:
         self.gap = max(self.gap, lines)
         self._end_line()
 
-    def line_feed(self, start: int, end: int) -> None:
+    def line_feed(self) -> None:
         """Take a `br`. The second one in a row ends the block."""
         if self.table is not None:
-            self.space(start)
+            self.space()
         elif self.pre and not self.heading:
-            self.put("\n", start, end, exact=False)
+            self.insert("\n")
         else:
             most = 1 if self.heading or self.lists.depth else 2
             self.gap = max(self.gap, min(self.gap + 1, most))
@@ -206,7 +215,7 @@ class Flow:
 
     def open_heading(self, level: int, depth: int, *, closes: bool) -> None:
         """Begin a heading on a new line, ending an open one."""
-        self.break_line(2, 0, force=True)
+        self.break_line(2, force=True)
         self.close_heading()
         self.marker = None
         self.lists.base = len(self.lists.names)
@@ -225,7 +234,7 @@ class Flow:
 
     def open_table(self) -> None:
         """Begin a table on a line of its own."""
-        self.break_line(2, 0, force=True)
+        self.break_line(2, force=True)
         self.table = Table()
         self._outer_lists = self.lists
         self.reset_cell()
@@ -354,7 +363,7 @@ class Flow:
             return "code"
         if self.lists.depth:
             return "list"
-        return "quote" if self.quotes else "paragraph"
+        return "quote" if self.inside["quote"] else "paragraph"
 
     def _end_line(self) -> None:
         self.out.fresh = True

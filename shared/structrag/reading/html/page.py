@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from structrag.reading.html.text import unescaped
 from structrag.reading.html.tokens import (
     START,
     TEXT,
+    Span,
     attribute_number,
     attributes,
     is_screen_only,
@@ -54,7 +56,7 @@ _BLOCKS: Final = (
     "legend", "main", "nav", "p", "search", "summary",
 )
 # fmt: on
-Handler = Callable[[str, int, int], None]
+Handler = Callable[[], None]
 
 
 class PageReader:
@@ -76,7 +78,6 @@ class PageReader:
         self.title: str | None = None
         self.in_title: bool = False
         self.svg: int = 0
-        self.sections: int = 0
         # A line feed here is the one after <pre>, which is not shown.
         self.newline_at: int = -1
         self.formula_end: int = 0  # where the formula ends that was written
@@ -84,25 +85,26 @@ class PageReader:
         self.aside: list[str] | None = None  # where text goes that is not shown here
         self.reading: list[str] = []  # of the open `ruby`
         self._last: dict[str, int] = {}
+        flow = self.flow
         starts: dict[str, Handler] = dict.fromkeys(_BLOCKS, self._break)
         ends = dict(starts)
         for names, start, end in (
             (_HEADINGS, self._start_heading, self._end_heading),
             (_LISTS, self._start_list, self._end_list),
             (_PREFORMATTED, self._start_pre, self._end_pre),
-            (_BOXES, self._space, self._space),
-            (("section", "article"), self._start_section, self._end_section),
+            (_BOXES, flow.space, flow.space),
+            (("section", "article"), *self._nesting("section")),
             (("li", "dt", "dd"), self._start_item, self._end_item),
             (("td", "th"), self._start_cell, self._end_cell),
             (("thead", "tbody", "tfoot"), self._row_group, self._row_group),
             (("tr",), self._start_row, self._end_row),
             (("table",), self._start_table, self._end_table),
             (("caption",), self._start_caption, self._end_caption),
-            (("blockquote",), self._start_quote, self._end_quote),
+            (("blockquote",), *self._nesting("quote")),
             (("title",), self._start_title, self._end_title),
             (("svg",), self._start_svg, self._end_svg),
-            (("br",), self._line_feed, self._line_feed),
-            (("del", "s", "strike"), self._start_struck, self._end_struck),
+            (("br",), flow.line_feed, flow.line_feed),
+            (("del", "s", "strike"), flow.start_struck, flow.end_struck),
             (_ASIDES, self._start_aside, self._end_aside),
         ):
             starts.update(dict.fromkeys(names, start))
@@ -139,7 +141,10 @@ class PageReader:
             return
         handler = (self._starts if kind == START else self._ends).get(name)
         if handler:
-            handler(_CONFLUENCE.get(name, name), start, end)
+            self.name = _CONFLUENCE.get(name, name)
+            self.place = self.flow.place = start
+            self.end = end
+            handler()
 
     def finish(self) -> Flow:
         """Close what is open and return the flow with everything written."""
@@ -147,258 +152,236 @@ class PageReader:
         self.flow.close_table()
         return self.flow
 
-    def _closes_later(self, name: str, place: int) -> bool:
-        """Whether an end tag of this name begins behind `place`."""
+    def _closes_later(self, name: str) -> bool:
+        """Whether an end tag of this name follows."""
         if name not in self._last:
             last = -1
             for match in re.finditer(f"</{name}", self.source, re.IGNORECASE):
                 last = match.start()
             self._last[name] = last
-        return self._last[name] > place
+        return self._last[name] > self.place
 
-    def _break(self, name: str, start: int, end: int) -> None:
-        self.flow.break_line(2, start)
+    def _attributes(self) -> dict[str, Span]:
+        return attributes(self.source, self.place, self.end)
 
-    def _space(self, name: str, start: int, end: int) -> None:
-        self.flow.space(start)
+    def _break(self) -> None:
+        self.flow.break_line(2)
 
-    def _line_feed(self, name: str, start: int, end: int) -> None:
-        self.flow.line_feed(start, end)
+    def _nesting(self, name: str) -> tuple[Handler, Handler]:
+        return partial(self._nest, name, 1), partial(self._nest, name, -1)
 
-    def _start_heading(self, name: str, start: int, end: int) -> None:
+    def _nest(self, name: str, step: int) -> None:
+        """Go into or out of quotes or sections."""
+        self.flow.break_line(2)
+        if self.flow.table is None:
+            self.flow.inside[name] = max(self.flow.inside[name] + step, 0)
+
+    def _start_heading(self) -> None:
         flow = self.flow
         if (
             flow.table is not None
             and flow.table.in_cell
-            and self._closes_later("table", start)
+            and self._closes_later("table")
         ):
-            flow.space(start)  # in a cell a heading is text
+            flow.space()  # in a cell a heading is text
             return
         # A table, `pre` or quote that is never closed ends here.
         flow.close_table()
-        flow.pre = flow.pre if self._closes_later("pre", start) else 0
-        flow.quotes = flow.quotes if self._closes_later("blockquote", start) else 0
-        following = _HEADING_TAG.search(self.source, end)
+        flow.pre *= self._closes_later("pre")
+        flow.inside["quote"] *= self._closes_later("blockquote")
+        following = _HEADING_TAG.search(self.source, self.end)
         closes = following is not None and following[1] == "/"
-        flow.open_heading(int(name[1]), self.sections, closes=closes)
+        flow.open_heading(int(self.name[1]), flow.inside["section"], closes=closes)
 
-    def _end_heading(self, name: str, start: int, end: int) -> None:
+    def _end_heading(self) -> None:
         if self.flow.table is None:
             self.flow.close_heading()
-        self.flow.break_line(2, start)
+        self.flow.break_line(2)
 
-    def _start_list(self, name: str, start: int, end: int) -> None:
+    def _start_list(self) -> None:
         lists = self.flow.lists
-        self.flow.break_line(2, start, force=not lists.depth)
+        self.flow.break_line(2, force=not lists.depth)
         first = 1
-        if name == "ol":
-            first = attribute_number(
-                self.source, attributes(self.source, start, end), "start"
-            )
-        lists.push(name, first - 1)
+        if self.name == "ol":
+            first = attribute_number(self.source, self._attributes(), "start")
+        lists.push(self.name, first - 1)
         self.flow.marker = None
 
-    def _end_list(self, name: str, start: int, end: int) -> None:
+    def _end_list(self) -> None:
         lists = self.flow.lists
-        lists.pop(name)
+        lists.pop(self.name)
         self.flow.marker = None
-        self.flow.break_line(2, start, force=not lists.depth)
+        self.flow.break_line(2, force=not lists.depth)
 
-    def _start_item(self, name: str, start: int, end: int) -> None:
+    def _start_item(self) -> None:
         flow, lists = self.flow, self.flow.lists
-        flow.break_line(2, start, force=not lists.depth)
+        flow.break_line(2, force=not lists.depth)
         if flow.heading or (flow.table is not None and not flow.table.in_cell):
             return
         if not lists.names:
-            lists.push("ul" if name == "li" else "dl")
+            lists.push("ul" if self.name == "li" else "dl")
         lists.base = min(lists.base, len(lists.names) - 1)
-        if name == "li":
+        if self.name == "li":
             lists.numbers[-1] += 1
             numbered = lists.names[-1] == "ol"
-            flow.marker = Marker(f"{lists.numbers[-1]}. " if numbered else "- ", start)
+            flow.marker = Marker(
+                f"{lists.numbers[-1]}. " if numbered else "- ", self.place
+            )
         elif flow.table is None:
-            flow.marker = _definition_marker(lists, name, start)
+            flow.marker = _definition_marker(lists, self.name, self.place)
 
-    def _end_item(self, name: str, start: int, end: int) -> None:
+    def _end_item(self) -> None:
         self.flow.marker = None
-        self.flow.break_line(2, start)
+        self.flow.break_line(2)
 
-    def _start_pre(self, name: str, start: int, end: int) -> None:
-        self.flow.break_line(2, start, force=True)
-        self.newline_at = end
+    def _start_pre(self) -> None:
+        self.flow.break_line(2, force=True)
+        self.newline_at = self.end
         if self.flow.table is None and self.flow.heading is None:
             self.flow.pre += 1
 
-    def _end_pre(self, name: str, start: int, end: int) -> None:
+    def _end_pre(self) -> None:
         if self.flow.table is None and self.flow.heading is None:
             self.flow.pre = max(self.flow.pre - 1, 0)
-        self.flow.break_line(2, start, force=True)
+        self.flow.break_line(2, force=True)
 
-    def _start_quote(self, name: str, start: int, end: int) -> None:
-        self.flow.break_line(2, start)
-        if self.flow.table is None:
-            self.flow.quotes += 1
-
-    def _end_quote(self, name: str, start: int, end: int) -> None:
-        self.flow.break_line(2, start)
-        if self.flow.table is None:
-            self.flow.quotes = max(self.flow.quotes - 1, 0)
-
-    def _start_section(self, name: str, start: int, end: int) -> None:
-        self.flow.break_line(2, start)
-        if self.flow.table is None:
-            self.sections += 1
-
-    def _end_section(self, name: str, start: int, end: int) -> None:
-        self.flow.break_line(2, start)
-        if self.flow.table is None:
-            self.sections = max(self.sections - 1, 0)
-
-    def _start_table(self, name: str, start: int, end: int) -> None:
+    def _start_table(self) -> None:
         flow = self.flow
         if flow.heading:
-            flow.break_line(1, start)
+            flow.break_line(1)
         elif flow.table is not None and flow.table.in_cell:
-            flow.space(start)
+            flow.space()
             flow.table.inner += 1
         else:
             flow.close_table()
             flow.open_table()
 
-    def _end_table(self, name: str, start: int, end: int) -> None:
+    def _end_table(self) -> None:
         table = self.flow.table
         if table is not None and table.inner:
             table.inner -= 1
-            self.flow.space(start)
+            self.flow.space()
         elif table is not None:
             self.flow.close_table()
         else:
-            self.flow.break_line(2, start)
+            self.flow.break_line(2)
 
-    def _start_cell(self, name: str, start: int, end: int) -> None:
+    def _start_cell(self) -> None:
         table = self.flow.table
         if table is None or table.inner:
-            self.flow.space(start)
+            self.flow.space()
         else:
-            table.open_cell(self.source, start, end, header=name == "th")
+            table.open_cell(self.source, self.place, self.end, header=self.name == "th")
             self.flow.reset_cell()
 
-    def _end_cell(self, name: str, start: int, end: int) -> None:
+    def _end_cell(self) -> None:
         table = self.flow.table
         if table is None or table.inner:
-            self.flow.space(start)
+            self.flow.space()
         else:
             table.cell = None
             self.flow.reset_cell()
 
-    def _start_row(self, name: str, start: int, end: int) -> None:
+    def _start_row(self) -> None:
         table = self.flow.table
         if table is None or table.inner:
-            self.flow.break_line(1, start)
+            self.flow.break_line(1)
         else:
-            table.open_row(start)
+            table.open_row(self.place)
             self.flow.reset_cell()
 
-    def _end_row(self, name: str, start: int, end: int) -> None:
+    def _end_row(self) -> None:
         table = self.flow.table
         if table is None or table.inner:
-            self.flow.break_line(1, start)
+            self.flow.break_line(1)
         else:
             table.close_row()
             self.flow.reset_cell()
 
-    def _row_group(self, name: str, start: int, end: int) -> None:
+    def _row_group(self) -> None:
         table = self.flow.table
-        self._end_row(name, start, end)
+        self._end_row()
         if table is not None and not table.inner:
-            table.in_head = name == "thead" and self.source[start + 1] != "/"
+            table.in_head = self.name == "thead" and self.source[self.place + 1] != "/"
 
-    def _start_caption(self, name: str, start: int, end: int) -> None:
+    def _start_caption(self) -> None:
         table = self.flow.table
         if table is None or table.inner or table.in_cell:
-            self.flow.break_line(1, start)
+            self.flow.break_line(1)
         else:
             table.close_row()
             table.open_stray()
             table.stray = False
 
-    def _end_caption(self, name: str, start: int, end: int) -> None:
+    def _end_caption(self) -> None:
         table = self.flow.table
-        self.flow.break_line(1, start)
+        self.flow.break_line(1)
         if table is not None and not table.inner:
             table.close_row()
 
-    def _start_title(self, name: str, start: int, end: int) -> None:
+    def _start_title(self) -> None:
         if self.svg:
-            self.flow.space(start)
+            self.flow.space()
         else:
             self.in_title = True
 
-    def _end_title(self, name: str, start: int, end: int) -> None:
-        self.flow.space(start)
+    def _end_title(self) -> None:
+        self.flow.space()
         self.in_title = False
 
-    def _start_svg(self, name: str, start: int, end: int) -> None:
-        self.flow.space(start)
+    def _start_svg(self) -> None:
+        self.flow.space()
         self.svg += 1
 
-    def _end_svg(self, name: str, start: int, end: int) -> None:
-        self.flow.space(start)
+    def _end_svg(self) -> None:
+        self.flow.space()
         self.svg = max(self.svg - 1, 0)
 
-    def _start_script(self, name: str, start: int, end: int) -> None:
-        markup = self.source[end : end + _SCRIPT].partition("</su")[0]
-        look = LOWERED if name == "sub" else RAISED
-        self.flow.script(start, unescaped(_TAG.sub("", markup)), look)
+    def _start_script(self) -> None:
+        markup = self.source[self.end : self.end + _SCRIPT].partition("</su")[0]
+        look = LOWERED if self.name == "sub" else RAISED
+        self.flow.script(unescaped(_TAG.sub("", markup)), look)
 
-    def _start_link(self, name: str, start: int, end: int) -> None:
+    def _start_link(self) -> None:
         """The link to a note is as raised."""
-        if "noteref" in self.source[start:end]:
-            self._start_script(name, start, end)
+        if "noteref" in self.source[self.place : self.end]:
+            self._start_script()
 
-    def _start_struck(self, name: str, start: int, end: int) -> None:
-        self.flow.struck = self.flow.struck or 1
-
-    def _end_struck(self, name: str, start: int, end: int) -> None:
-        self.flow.end_struck()
-
-    def _start_aside(self, name: str, start: int, end: int) -> None:
-        tag = self.source[start:end]
-        if name == "ac:parameter" and '"title"' in tag:
-            self.flow.space(start)
-        elif self._closes_later("ruby" if name[0] == "r" else name, start):
-            is_kept = name in ("rt", "ac:task-status")
+    def _start_aside(self) -> None:
+        tag = self.source[self.place : self.end]
+        if self.name == "ac:parameter" and '"title"' in tag:
+            self.flow.space()
+        elif self._closes_later("ruby" if self.name[0] == "r" else self.name):
+            is_kept = self.name in ("rt", "ac:task-status")
             self.aside = self.reading if is_kept else []
 
-    def _end_aside(self, name: str, start: int, end: int) -> None:
+    def _end_aside(self) -> None:
         self.aside = None
-        if name == "ac:task-status":
+        if self.name == "ac:task-status":
             state = "".join(self.reading).strip()
-            self.flow.put(
-                "☒" if state == "complete" else "☐", start, start, exact=False
-            )
+            self.flow.insert("☒" if state == "complete" else "☐")
             self.reading = []
-        if name[0] != "r":
-            self.flow.space(start)
+        if self.name[0] != "r":
+            self.flow.space()
 
-    def _end_ruby(self, name: str, start: int, end: int) -> None:
+    def _end_ruby(self) -> None:
         """Write the reading of a word behind it."""
         self.aside = None
         reading = "".join(unescaped("".join(self.reading)).split())
         self.reading = []
         if reading:
-            self.flow.put(f"({reading})", start, start, exact=False)
+            self.flow.insert(f"({reading})")
 
-    def _start_formula(self, name: str, start: int, end: int) -> None:
+    def _start_formula(self) -> None:
         """Write a formula as TeX if the page has it, else as a line."""
         closing = (
-            _MATH_END.search(self.source, end)
-            if self._closes_later("math", start)
+            _MATH_END.search(self.source, self.end)
+            if self._closes_later("math")
             else None
         )
         if closing is None:
             return
-        markup = self.source[start : closing.end()]
+        markup = self.source[self.place : closing.end()]
         tex = _TEX.search(markup)
         if tex:
             self.tex = tex[1]
@@ -412,22 +395,22 @@ class PageReader:
                 return  # its text as it stands
         self.formula_end = closing.end()
         if text:
-            self.flow.put(text, start, closing.end(), exact=False)
+            self.flow.put(text, self.place, closing.end(), exact=False)
 
-    def _image(self, name: str, start: int, end: int) -> None:
+    def _image(self) -> None:
         flow = self.flow
-        flow.images.append((start, end))
-        spans = attributes(self.source, start, end)
+        flow.images.append((self.place, self.end))
+        spans = self._attributes()
         alt = spans.get("alt")
         if alt is None or is_screen_only(self.source, spans):
             return
         if self.tex and self.source[slice(*alt)] == self.tex:
             return  # the formula once more
-        flow.space(start)
+        flow.space()
         flow.in_image = True
         flow.text(*alt)
         flow.in_image = False
-        flow.space(end - 1)
+        flow.space(self.end - 1)
 
 
 def _sign(match: re.Match[str]) -> str:
