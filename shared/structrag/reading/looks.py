@@ -73,14 +73,14 @@ def add_run(parts: list[str], text: str, look: str = "") -> None:
     parts.append(text)
 
 
-def look_of(properties: Iterable[Element] | None, default: str = "") -> str:
-    """The look that the properties of a run say in Word and Excel."""
-    said = {
-        local(each.tag): next(iter(each.attrib.values()), "1")
-        for each in (() if properties is None else properties)
-    }
-    strikes = [said[name] not in OFF for name in ("strike", "dstrike") if name in said]
-    if any(strikes):
-        return STRUCK
-    default = "" if strikes and default == STRUCK else default
-    return _SCRIPTS.get(said["vertAlign"], "") if "vertAlign" in said else default
+def look_of(properties: Iterable[Element] | None, look: str = "") -> str:
+    """The look that the properties of a run say in Word and Excel, `look` unless they do."""
+    for each in () if properties is None else properties:
+        name, said = local(each.tag), next(iter(each.attrib.values()), "1")
+        if name in ("strike", "dstrike"):
+            if said not in OFF:
+                return STRUCK
+            look = look.replace(STRUCK, "")
+        elif name == "vertAlign":
+            look = _SCRIPTS.get(said, "")
+    return look

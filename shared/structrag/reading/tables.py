@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile, zip_longest
+from itertools import pairwise, zip_longest
 
 from structrag.reading.limits import check_characters, spend_characters
 
@@ -100,7 +100,7 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
     """
     sample = _sample(rows)
     below = enumerate(zip(*sample[1:], strict=True))
-    figures = {i for i, cells in below if _most(_is_number, cells)}
+    figures = {i for i, cells in below if _most(is_number, cells)}
     has_figures = bool(figures)
     figures = figures or set(range(1, len(sample[0]))) if sample else set()
     years = {
@@ -110,7 +110,7 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
     for i in range(named, len(sample) - 1 - (not named)):
         row = sample[i]
         is_header = any(row[column] for column in figures) and not any(
-            _is_number(row[column])
+            is_number(row[column])
             and (column in years or not _YEAR.fullmatch(row[column]))
             for column in figures
         )
@@ -132,7 +132,8 @@ def _sample(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     ]
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell holds a number or a date, with a unit or not."""
     return len(cell) < _LONGEST_NUMBER and bool(_NUMBER.fullmatch(cell))
 
 
@@ -167,20 +168,15 @@ def count_lead(rows: Sequence[Sequence[str]]) -> int:
     sample = _sample(rows)
     sizes = [0 if row[0][:2] == "# " else sum(map(bool, row)) for row in sample]
     counts = Counter(size for size in sizes if size > 1)
-    usual = max(counts, key=lambda size: (counts[size], size), default=0)
+    usual = max(counts, key=lambda size: (counts[size], size), default=1)
     for i, (row, size) in enumerate(zip(sample, sizes, strict=True)):
-        if size and (size >= usual or (size == usual - 1 and not row[0])):
-            is_below_group = (
-                i and sizes[i - 1] > 1 and _shares_corner(sample[i - 1], row)
-            )
-            if not any(_is_number(cell) and not _YEAR.fullmatch(cell) for cell in row):
-                return i - bool(is_below_group)
-            break
-    titles = (
-        size < 1 + bool(usual) and not any(map(_is_number, row))
-        for row, size in zip(sample, sizes, strict=True)
-    )
-    return sum(takewhile(bool, titles))
+        if size and size >= usual - (not row[0]):
+            is_apart = i and (not sizes[i - 1] or count_headers(sample[i:]))
+            if max(sizes[:i], default=0) < 2:
+                return i
+            is_second = sizes[i - 1] > 1 and _shares_corner(sample[i - 1], row)
+            return i - is_second if is_apart else 0
+    return 0
 
 
 def check_table(rows: Sequence[Sequence[str]]) -> None:

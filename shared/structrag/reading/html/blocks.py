@@ -30,7 +30,7 @@ def html_blocks(source: str, start: int, end: int, offset: int) -> Iterator[Bloc
             cuts = tuple(place + cut for cut in table[2])
             yield Block("html", place, last + offset, cuts, cuts[0])
         else:
-            ends = (match.end() + place for match in re.finditer("\n", markup))
+            ends = (match.end() + place for match in re.finditer(r"\n(?!\Z)", markup))
             yield Block("html", place, last + offset, tuple(ends))
 
 

@@ -13,7 +13,7 @@ from structrag.reading.html.tokens import attribute_number, attributes
 from structrag.reading.limits import spend_characters
 from structrag.reading.tables import SAMPLE, count_headers
 
-_MOST_BOLD = 9  # rows from the first on that are headers by their type
+_MOST_BOLD = 4  # rows from the first on that are headers by their type
 _TAGS = re.compile(r"(?:[ \t\r\n]|&nbsp;|<(?!/?t)[^<>]*>)*", re.IGNORECASE)
 _BOLD = re.compile(r"<(?:b|strong)[\s>]|font-weight:\s?(?:bold|[6-9]00)", re.IGNORECASE)
 MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligned
@@ -90,7 +90,8 @@ class Table:
         """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
-        tags = _TAGS.match(source, end) if len(self.rows) <= _MOST_BOLD else None
+        is_early = len(self.rows) <= _MOST_BOLD and not header
+        tags = _TAGS.match(source, end) if is_early else None
         is_bold = tags and _BOLD.search(source, start, tags.end())
         cell = PageCell(MappedText(), header, colspan, rowspan, bool(is_bold))
         row.cells.append(cell)

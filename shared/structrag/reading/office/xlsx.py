@@ -158,8 +158,7 @@ def _read(sheet: Sheet, root: Element, values: _Values) -> None:
         for cell in row.iter(f"{_S}c"):
             at = _position(cell.get("r", ""))
             column = at[1] if at else column + 1
-            is_number = cell.get("t", "n") == "n"
-            sheet.fill((number, column), values.of(cell), is_number=is_number)
+            sheet.fill((number, column), values.of(cell))
     for merge in root.iter(f"{_S}mergeCell"):
         start, end = map(_position, merge.get("ref", "").partition(":")[::2])
         if start and end:
