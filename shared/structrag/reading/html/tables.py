@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
@@ -29,10 +28,9 @@ class PageCell:
     """
 
     text: MappedText
-    header: bool = False
+    header: bool = False  # by its tag, its row group or its type
     colspan: int = 1
     rowspan: int = 1
-    bold: bool = False
     column: int = 0  # set when the table is laid out
 
 
@@ -46,7 +44,6 @@ class PageRow:
     """
 
     source: int
-    in_head: bool = False
     cells: list[PageCell] = field(default_factory=list)
 
 
@@ -79,7 +76,7 @@ class Table:
 
     def open_row(self, place: int) -> PageRow:
         """`<tr>` at `place`."""
-        self.row = row = PageRow(place, self.in_head)
+        self.row = row = PageRow(place)
         self.rows.append(row)
         self.cell = None
         return row
@@ -90,10 +87,11 @@ class Table:
         """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
-        is_early = len(self.rows) <= _MOST_BOLD and not header
-        tags = _TAGS.match(source, end) if is_early else None
-        is_bold = tags and _BOLD.search(source, start, tags.end())
-        cell = PageCell(MappedText(), header, colspan, rowspan, bool(is_bold))
+        header |= self.in_head
+        if not header and len(self.rows) <= _MOST_BOLD:
+            tags = _TAGS.match(source, end)
+            header = bool(_BOLD.search(source, start, tags.end() if tags else end))
+        cell = PageCell(MappedText(), header, colspan, rowspan)
         row.cells.append(cell)
         self.cell, self.stray = cell.text, False
         return cell.text
@@ -163,21 +161,30 @@ def _write_row(
     row: PageRow, columns: dict[int, int], out: MappedText, *, is_header: bool
 ) -> None:
     out.insert("|", row.source)
+    is_aligned = len(columns) <= MAX_COLUMNS
     filled = 0
     for cell in row.cells:
-        if not cell.text.length:
-            continue
-        if len(columns) <= MAX_COLUMNS:
-            out.insert(" |" * (columns[cell.column] - filled))
-            filled = columns[cell.column] + 1
-        out.insert(" ")
-        out.extend(cell.text)
-        out.insert(" |")
-        for column in _spanned(row, cell, columns) if is_header else ():
-            out.insert(f" {''.join(cell.text.parts)} |")
-            filled = columns[column] + 1
-    if len(columns) <= MAX_COLUMNS:
-        out.insert(" |" * (len(columns) - filled))
+        for i, place in enumerate(_places(row, cell, columns, is_header=is_header)):
+            out.insert(" |" * (place - filled) * is_aligned + " ")
+            if i:
+                out.insert("".join(cell.text.parts))
+            else:
+                out.extend(cell.text)
+            out.insert(" |")
+            filled = place + 1
+    out.insert(" |" * (len(columns) - filled) * is_aligned)
+
+
+def _places(
+    row: PageRow, cell: PageCell, columns: dict[int, int], *, is_header: bool
+) -> list[int]:
+    """The shown columns that a cell's text stands in. A label above the whole table is its title
+    and stands in the first."""
+    if not cell.text.length:
+        return []
+    last = min(cell.column + cell.colspan, MAX_COLUMNS)
+    spanned = range(cell.column + 1, last if is_header and len(row.cells) > 1 else 0)
+    return [columns[column] for column in (cell.column, *spanned) if column in columns]
 
 
 def _place(rows: list[PageRow]) -> None:
@@ -195,37 +202,28 @@ def _place(rows: list[PageRow]) -> None:
             column += cell.colspan
 
 
-def _spanned(row: PageRow, cell: PageCell, columns: dict[int, int]) -> Iterator[int]:
-    """The further columns that a label stands above. One above the whole table is its title."""
-    last = min(cell.column + cell.colspan, MAX_COLUMNS)
-    for column in range(cell.column + 1, last if len(row.cells) > 1 else 0):
-        if column in columns:
-            yield column
-
-
 def _count_headers(rows: list[PageRow], columns: dict[int, int]) -> int:
     named = sum(1 for _ in takewhile(partial(_is_header, rows[0]), rows))
     if named == len(rows):
-        return int(any(cell.header for cell in rows[0].cells) or rows[0].in_head)
+        return 1
     if len(columns) > MAX_COLUMNS:
         return named
     grid = []
     for row in rows[:SAMPLE]:
         texts = [""] * len(columns)
         for cell in row.cells:
-            if cell.text.length:
-                for column in (cell.column, *_spanned(row, cell, columns)):
-                    texts[columns[column]] = "".join(cell.text.parts)
+            for place in _places(row, cell, columns, is_header=True):
+                texts[place] = "".join(cell.text.parts)
         grid.append(texts)
     return max(named, count_headers(grid, min(named, SAMPLE)))
 
 
 def _is_header(first: PageRow, row: PageRow) -> bool:
+    """Whether all cells are labels, and not the title of the rows below."""
     shown = [cell for cell in row.cells if cell.text.length]
     is_wide = len(row.cells) > 1 or row.cells[0].colspan > 1
     is_group = row is not first and is_wide and shown[-1] is row.cells[0]
-    is_header = all(cell.header or cell.bold for cell in shown) and not is_group
-    return row.in_head or is_header
+    return all(cell.header for cell in shown) and not is_group
 
 
 def _spans(source: str, start: int, end: int) -> tuple[int, int]:

@@ -24,10 +24,10 @@ from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
+    StoryTable,
     flat,
     mark,
     on_one_page,
-    table,
     to_draft,
 )
 from structrag.reading.tables import Cell
@@ -97,13 +97,9 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
 
 
 @dataclass(slots=True)
-class _WordTable:
-    rows: list[list[Cell]] = field(default_factory=list)
-    header_rows: int = 0
+class _WordTable(StoryTable):
     column: int = 0
     origins: dict[int, Cell] = field(default_factory=dict)  # cells that go on below
-    notes: set[int] = field(default_factory=set)
-    inside: list[StoryPiece] = field(default_factory=list)  # of the last cell
 
 
 class _WordReader:
@@ -375,9 +371,4 @@ class _WordReader:
             on_one_page(self._tables[-1].rows[-1])
 
     def _close_table(self, element: Element) -> None:
-        done = self._tables.pop()
-        if sum(map(len, done.rows)) == 1:  # a frame around text
-            self.pieces += done.inside
-        elif any(done.rows):
-            header_rows = max(1, done.header_rows)
-            self.pieces.append(table(done.rows, header_rows, done.notes))
+        self.pieces += self._tables.pop().pieces()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
@@ -19,10 +19,10 @@ from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
+    StoryTable,
     flat,
     mark,
     on_one_page,
-    table,
     to_draft,
 )
 from structrag.reading.tables import AROUND_CELL, MOST_COLUMNS, Cell
@@ -184,13 +184,9 @@ class _OdtList:
 
 
 @dataclass(slots=True)
-class _OdtTable:
-    rows: list[list[Cell]] = field(default_factory=list)
-    header_rows: int = 0
+class _OdtTable(StoryTable):
     in_header: bool = False
     pages: str = ""  # between rows
-    notes: set[int] = field(default_factory=set)
-    inside: list[StoryPiece] = field(default_factory=list)
 
 
 class _OdtReader:
@@ -484,11 +480,7 @@ class _OdtReader:
             done.rows += [plain] * (said - 1)
 
     def _close_table(self, element: Element) -> None:
-        done = self._tables.pop()
-        if sum(map(len, done.rows)) == 1:  # a frame around text
-            self._emit(done.inside)
-        elif any(done.rows):
-            self._emit([table(done.rows, max(1, done.header_rows), done.notes)])
+        self._emit(self._tables.pop().pieces())
 
     def _alternative(self, element: Element) -> bool:
         text = " ".join((element.text or "").split())

@@ -19,9 +19,9 @@ from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
+    StoryTable,
     flat,
     mark,
-    table,
     to_draft,
 )
 from structrag.reading.tables import Cell
@@ -493,7 +493,7 @@ class _RtfReader:
                     line.append(cell)
                 column = end
             rows.append(line)
-        self.pieces.append(table(rows, max(1, done.header_rows), done.notes))
+        self.pieces += StoryTable(rows, done.header_rows, done.notes).pieces()
 
     def _open_story(self) -> None:
         self._outer.append(

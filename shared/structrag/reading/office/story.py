@@ -86,16 +86,28 @@ def mark(number: int) -> str:
     return f"[^{number}]"
 
 
-def table(
-    rows: Sequence[Sequence[Cell]], header_rows: int, notes: set[int]
-) -> StoryPiece:
-    """A table as a piece."""
-    return StoryPiece(
-        "",
-        rows=tuple(map(tuple, rows)),
-        header_rows=header_rows,
-        notes=tuple(sorted(notes)),
-    )
+@dataclass(slots=True)
+class StoryTable:
+    """An open table.
+
+    Example:
+        >>> StoryTable(rows=[[Cell("a"), Cell("b")]]).pieces()[0].header_rows
+        1
+    """
+
+    rows: list[list[Cell]] = field(default_factory=list)
+    header_rows: int = 0
+    notes: set[int] = field(default_factory=set)
+    inside: list[StoryPiece] = field(default_factory=list)  # of the last cell
+
+    def pieces(self) -> list[StoryPiece]:
+        """It as a piece, or what it frames if it is one cell."""
+        if sum(map(len, self.rows)) == 1 and self.inside:
+            return self.inside
+        rows = tuple(map(tuple, self.rows))
+        header_rows, notes = max(1, self.header_rows), tuple(sorted(self.notes))
+        piece = StoryPiece("", rows=rows, header_rows=header_rows, notes=notes)
+        return [piece] if any(rows) else []
 
 
 def flat(pieces: Iterable[StoryPiece]) -> str:
