@@ -155,12 +155,12 @@ def test_rules_by_example(case: Case) -> None:
 
 @examples
 def test_tables_with_borders(lines: list[str], table: list[str] | None) -> None:
-    assert drawn_table(lines) == table
+    assert (drawn_table(lines) or "").split("\n") == (table or [""])
 
 
 @examples
 def test_tables_of_aligned_columns(lines: list[str], table: list[str] | None) -> None:
-    assert drawn_table(lines) == table
+    assert (drawn_table(lines) or "").split("\n") == (table or [""])
 
 
 @examples
