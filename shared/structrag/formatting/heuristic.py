@@ -35,6 +35,8 @@ _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"[ ]{2,}")
 _RULE = re.compile(r"[-=]{2,}(?:[ ]+[-=]{2,})*")
 _GRID_RULE = re.compile(r"\+(?:[-=]+\+)+")
+_WIDE = re.compile(r"\S(?:[ ]{3,}|\t)\S")
+
 Rows = list[list[str]]
 
 
