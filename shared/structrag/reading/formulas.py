@@ -83,7 +83,7 @@ def _scripts(base: str, lower: str, upper: str) -> str:
     return f"{base}{below}{above}"
 
 
-_INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))  # operators of MathML
+_INVISIBLE = dict.fromkeys(range(0x2061, 0x2065), " ")  # operators of MathML
 _LEAVES = {"t", "mi", "mn", "mo", "ms", "mtext"}
 _JOINTS = {"m": "; ", "mr": ", ", "eqArr": "; ", "mtable": "; ", "mtr": ", "}
 _BY_PLACE: dict[str, Callable[[str, str, str], str]] = {
