@@ -16,7 +16,7 @@ from structrag.reading.escaping import (
     fenced,
     heading_line,
 )
-from structrag.reading.html.markdown import is_pipe_table
+from structrag.reading.markdown import markdown_blocks
 from structrag.reading.plain import plain_blocks, plain_headings
 from structrag.reading.tables import count_headers, pipe_table
 from structrag.records import Heading
@@ -99,7 +99,7 @@ def _blocks(text: str, start: int, end: int, unsure: list[str]) -> list[str]:
 
 def _block(raw: str, kind: str, unsure: list[str]) -> str:
     lines = [line for line in raw.split("\n") if line.strip()]
-    if is_pipe_table(lines):
+    if _is_pipe_table(lines):
         return "\n".join(escaped_line(line.strip()) for line in lines)
     if _is_code(lines):
         # Empty lines inside the code stay.
@@ -115,6 +115,12 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
     if kind == "list":  # its indents say what belongs to which item
         return "\n".join(escaped_lines(list(map(str.rstrip, lines))))
     return "\n".join(escaped_lines(list(map(str.strip, lines))))
+
+
+def _is_pipe_table(lines: Sequence[str]) -> bool:
+    text = "\n".join(lines[:2])
+    blocks = markdown_blocks(text, 0, len(text)) if "|" in lines[0] else []
+    return [block.kind for block in blocks] == ["table"]
 
 
 def _columns(lines: Sequence[str], unsure: list[str]) -> str:

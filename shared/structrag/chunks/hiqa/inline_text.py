@@ -11,8 +11,9 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
+from structrag.reading.html.reader import read_html
 from structrag.reading.html.text import unescaped
-from structrag.reading.html.tokens import START, TEXT, attributes, tokens
+from structrag.reading.html.tokens import START, TEXT, tokens
 
 # Normalised label -> {"href": ..., "title": ...}
 References = Mapping[str, Mapping[str, str]]
@@ -166,7 +167,7 @@ def _placed_images(markup: str, references: References) -> list[tuple[int, int, 
                 same[closing] + len(match["ticks"]) if closing < len(same) else position
             )
         elif match["tag"]:
-            image = _html_image(markup, *match.span())
+            image = _html_image(match[0])
         elif not match["escape"]:
             image = _markdown_image(match, references)
             position = position if image else match.start() + 2
@@ -200,19 +201,14 @@ def html_figure(markup: str) -> tuple[list[Image], str] | None:
         elif name == "figcaption":
             depth = max(0, depth + (1 if kind == START else -1))
         elif name == "img" and kind == START:
-            images.append(_html_image(markup, start, end))
+            images += filter(None, [_html_image(markup[start:end])])
     return (images, " ".join(caption)) if images else None
 
 
-def _html_image(source: str, start: int, end: int) -> Image:
-    spans = attributes(source, start, end)
-
-    def value(name: str) -> str:
-        return unescaped(source[slice(*spans.get(name, (0, 0)))])
-
-    return Image(
-        value("src").strip(), _one_line(value("alt")), _one_line(value("title"))
-    )
+def _html_image(tag: str) -> Image | None:
+    for image in read_html(tag)[2].images:
+        return Image(image.file, image.alt, image.title)
+    return None
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from structrag.reading.escaping import (
     escaped_lines,
@@ -14,14 +13,14 @@ from structrag.reading.tables import pipe_table
 from structrag.records import Block, Heading, Layout
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 
 
 def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
     """Blocks of Markdown of what `read_html` read. Sentences on what may be wrong are appended to
     `unsure`."""
     parts: list[str] = []
-    for piece in _pieces(layout):
+    pieces = (*layout.headings, *layout.blocks)
+    for piece in sorted(pieces, key=lambda piece: piece.start):
         raw = text[piece.start : piece.end]
         if not raw.strip():
             continue
@@ -30,10 +29,6 @@ def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
         else:
             parts.append(_block(piece, raw, unsure))
     return parts
-
-
-def _pieces(layout: Layout) -> list[Heading | Block]:
-    return sorted((*layout.headings, *layout.blocks), key=lambda piece: piece.start)
 
 
 def _block(block: Block, raw: str, unsure: list[str]) -> str:
@@ -60,16 +55,3 @@ def _table(lines: list[str], header_rows: int, unsure: list[str]) -> str:
             f"The rows of the table that begins with {lines[0][:60]!r} differ in length."
         )
     return pipe_table(rows, header_rows)
-
-
-def is_pipe_table(lines: Sequence[str]) -> bool:
-    """Whether the second line is a delimiter row that fits the first."""
-    if len(lines) < 2 or "|" not in lines[0]:
-        return False
-    head, rule = lines[0].strip(), lines[1].strip()
-    bars = rule.strip("|").count("|")
-    return (
-        bool(_DELIMITERS.fullmatch(rule))
-        and "-" in rule
-        and bars == head.strip("|").count("|")
-    )
