@@ -213,6 +213,7 @@ def pipe_table(rows: Sequence[Sequence[str]], header_rows: int = 1) -> str:
             for column in range(1, min(len(above), len(row))):
                 if row[column]:
                     above[column] = above[column] or above[column - 1]
+    check_table(cleaned)
     head = [row for row in cleaned[:header_rows] if any(row)]
     body = [row for row in cleaned[header_rows:] if any(row)]
     columns = list(zip_longest(*head, *body, fillvalue=""))

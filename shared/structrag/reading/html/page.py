@@ -81,6 +81,7 @@ class PageReader:
         # A line feed here is the one after <pre>, which is not shown.
         self.newline_at: int = -1
         self.formula_end: int = 0  # where the formula ends that was written
+        self.tried: int = 0  # up to where formulas were looked for
         self.tex: str = ""  # of the last formula, as the page has it
         self.aside: list[str] | None = None  # where text goes that is not shown here
         self.reading: list[str] = []  # of the open `ruby`
@@ -374,11 +375,10 @@ class PageReader:
 
     def _start_formula(self) -> None:
         """Write a formula as TeX if the page has it, else as a line."""
-        closing = (
-            _MATH_END.search(self.source, self.end)
-            if self._closes_later("math")
-            else None
-        )
+        if self.place < self.tried:
+            return
+        closing = _MATH_END.search(self.source, self.end)
+        self.tried = closing.end() if closing else len(self.source)
         if closing is None:
             return
         markup = self.source[self.place : closing.end()]

@@ -167,6 +167,7 @@ def _write_row(
         for i, place in enumerate(_places(row, cell, columns, is_header=is_header)):
             out.insert(" |" * (place - filled) * is_aligned + " ")
             if i:
+                spend_characters(cell.text.length)
                 out.insert("".join(cell.text.parts))
             else:
                 out.extend(cell.text)
