@@ -32,9 +32,9 @@ _TEX_STYLE = re.compile(r"\{\\(?:display|text)style\s(.*)\}", re.DOTALL)
 _NAMED_SIGN = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)\w{2,31};")
 _SCRIPT = 99  # characters of markup that are looked at behind `sup` and `sub`
 
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
-_PREFORMATTED: Final = ("pre", "listing", "xmp", "textarea")
+_HEADINGS: Final = "h1 h2 h3 h4 h5 h6"
+_LISTS: Final = "ul ol menu dir dl"
+_PREFORMATTED: Final = "pre listing xmp textarea"
 # Storage format of Confluence, and what does the same in HTML.
 _CONFLUENCE: Final = {
     "ac:plain-text-body": "pre",
@@ -43,19 +43,13 @@ _CONFLUENCE: Final = {
     "ac:task-list": "ul",
 }
 # Text that stands elsewhere or nowhere: readings of words, settings and states of macros.
-_ASIDES: Final = (
-    *("rt", "rp", "rtc"),
-    *("ac:parameter", "ac:task-id", "ac:task-uuid", "ac:task-status"),
-)
+_ASIDES: Final = "rt rp rtc ac:parameter ac:task-id ac:task-uuid ac:task-status"
 # In a line, but words end at their edges.
-_BOXES: Final = ("button", "select", "optgroup", "option", "text", "desc")
-# fmt: off
+_BOXES: Final = "button select optgroup option text desc"
 _BLOCKS: Final = (
-    "address", "article", "aside", "body", "center", "details", "dialog", "div", "fieldset",
-    "figcaption", "figure", "footer", "form", "frameset", "header", "hgroup", "hr", "html",
-    "legend", "main", "nav", "p", "search", "summary",
+    "address article aside body center details dialog div fieldset figcaption figure footer form "
+    "frameset header hgroup hr html legend main nav p search summary"
 )
-# fmt: on
 Handler = Callable[[], None]
 
 
@@ -87,29 +81,29 @@ class PageReader:
         self.reading: list[str] = []  # of the open `ruby`
         self._last: dict[str, int] = {}
         flow = self.flow
-        starts: dict[str, Handler] = dict.fromkeys(_BLOCKS, self._break)
+        starts: dict[str, Handler] = dict.fromkeys(_BLOCKS.split(), self._break)
         ends = dict(starts)
         for names, start, end in (
             (_HEADINGS, self._start_heading, self._end_heading),
             (_LISTS, self._start_list, self._end_list),
             (_PREFORMATTED, self._start_pre, self._end_pre),
             (_BOXES, flow.space, flow.space),
-            (("section", "article"), *self._nesting("section")),
-            (("li", "dt", "dd"), self._start_item, self._end_item),
-            (("td", "th"), self._start_cell, self._end_cell),
-            (("thead", "tbody", "tfoot"), self._row_group, self._row_group),
-            (("tr",), self._start_row, self._end_row),
-            (("table",), self._start_table, self._end_table),
-            (("caption",), self._start_caption, self._end_caption),
-            (("blockquote",), *self._nesting("quote")),
-            (("title",), self._start_title, self._end_title),
-            (("svg",), self._start_svg, self._end_svg),
-            (("br",), flow.line_feed, flow.line_feed),
-            (("del", "s", "strike"), flow.start_struck, flow.end_struck),
+            ("section article", *self._nesting("section")),
+            ("li dt dd", self._start_item, self._end_item),
+            ("td th", self._start_cell, self._end_cell),
+            ("thead tbody tfoot", self._row_group, self._row_group),
+            ("tr", self._start_row, self._end_row),
+            ("table", self._start_table, self._end_table),
+            ("caption", self._start_caption, self._end_caption),
+            ("blockquote", *self._nesting("quote")),
+            ("title", self._start_title, self._end_title),
+            ("svg", self._start_svg, self._end_svg),
+            ("br", flow.line_feed, flow.line_feed),
+            ("del s strike", flow.start_struck, flow.end_struck),
             (_ASIDES, self._start_aside, self._end_aside),
         ):
-            starts.update(dict.fromkeys(names, start))
-            ends.update(dict.fromkeys(names, end))
+            starts |= dict.fromkeys(names.split(), start)
+            ends |= dict.fromkeys(names.split(), end)
         ends["ruby"] = self._end_ruby
         starts |= {
             "img": self._image,

@@ -38,23 +38,8 @@ _ATTRIBUTE = re.compile(
 )
 _MAIN = ("h1", "main")
 _PAGE_MAY_HOLD = ("nav", "role", "hidden")
-_NEVER_HIDDEN = (  # without an end tag, or the page itself
-    *(
-        "area",
-        "base",
-        "body",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "html",
-        "img",
-        "input",
-        "link",
-        "meta",
-    ),
-    *("param", "source", "track", "wbr"),
-)
+_NO_CONTENT = "area base br col embed hr img input link meta param source track wbr"
+_NEVER_HIDDEN = {*_NO_CONTENT.split(), "body", "html"}  # the latter are the page
 _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _LINE_CLASS = re.compile(
     r"\bclass\s?=\s?[\"']?[^\"'<>]{0,99}\b(?:linenos?|line-?numbers?|lnt?)\b",
@@ -66,7 +51,7 @@ _LINE_NUMBER = re.compile(
 )
 _HIDDEN = re.compile(r"\shidden(?=[\s=/>])", re.IGNORECASE)
 # In a line, what is hidden from screen readers is there for them once more.
-_DOUBLED = ("a", "b", "em", "i", "nobr", "span", "strong", "sub", "sup", "svg")
+_IN_LINE = "a b em i nobr span strong sub sup svg"
 _EDIT_CLASS = re.compile(r"\bclass\s?=\s?[\"']?[^\"'<>]{0,99}\b(?:mw-)?editsection\b")
 # What generators of documentation show behind a heading or a term, for its own address.
 _PERMALINK = re.compile(
@@ -216,7 +201,7 @@ def _is_hidden(source: str, name: str, start: int, end: int) -> bool:
     spans = attributes(source, start, end)
     is_opened = not spans.keys().isdisjoint(("role", "id", "aria-labelledby"))
     is_set = bool(_HIDDEN.search(_VALUE.sub('""', tag)))
-    if name in _DOUBLED or "-" in name:
+    if name in _IN_LINE.split() or "-" in name:
         is_set |= is_screen_only(source, spans)
     value = source[slice(*spans.get("hidden", (0, 0)))].strip().lower()
     return is_set and value != "until-found" and not is_opened
