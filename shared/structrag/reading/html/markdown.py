@@ -19,7 +19,7 @@ def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
     """Blocks of Markdown of what `read_html` read. Sentences on what may be wrong are appended to
     `unsure`."""
     parts: list[str] = []
-    pieces = (*layout.headings, *layout.blocks)
+    pieces: list[Heading | Block] = [*layout.headings, *layout.blocks]
     for piece in sorted(pieces, key=lambda piece: piece.start):
         raw = text[piece.start : piece.end]
         if not raw.strip():
