@@ -39,7 +39,7 @@ $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.installed-light: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing structrag and both frameworks, no model, into $(VENV) ..."
-	$(PIP) -e '.[langchain,llama-index]'
+	$(PIP) -e '.[langchain,llama-index,pdf]'
 	@touch $@
 
 demo: $(DEMO_STAMP)

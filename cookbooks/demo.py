@@ -1,5 +1,4 @@
-"""Ask questions of documents through LangChain and through LlamaIndex, beside a fixed-length
-splitter with the same embedder.
+"""Ask questions of documents, beside chunks of fixed length that the same vectors and BM25 find.
 
 `make demo` runs it on this project's own documentation; `make demo DOC=path Q="question"` on yours.
 """
@@ -13,6 +12,7 @@ import textwrap
 import time
 import warnings
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -26,6 +26,7 @@ QUESTIONS = (
     "For which documents is the gain small?",
 )
 HITS = 3
+RIVAL_TOKENS = 200
 
 
 def main() -> None:
@@ -51,136 +52,105 @@ def main() -> None:
             light=options.light,
         )
     except StructragError as error:
-        sys.exit(f"structrag: {error}")
+        sys.exit(f"structrag: {in_a_clone(error)}")
 
 
 def run(paths: list[Path], question: str | None, *, light: bool) -> None:
-    """Index the documents once for both frameworks and once in chunks of fixed length, and print
-    what each finds."""
-    from structrag import FixedSplitter, Index, find_files, read_file
+    """Index the documents for evidence and in chunks of fixed length, and print what each finds."""
+    from langchain_structrag import EvidenceRetriever, MultiViewRetriever
+    from llama_index_structrag import EvidenceRetriever as LlamaIndexRetriever
+    from structrag import FixedSplitter
 
+    documents = load(paths)
     embedder = (
-        timed("loading the sentence encoder all-MiniLM-L6-v2", load_encoder) if not light else None
+        timed("loading the sentence encoder all-MiniLM-L6-v2", load_encoder) if not light else "lsa"
     )
     if light:
         print(
             "LIGHT: no sentence encoder is used; vectors are LSA of these documents (see "
             "docs/guide.md)."
         )
-
-    files = [file for path in paths for file in find_files(path)]
-    documents = [read_file(file, id=display_name(file)) for file in files]
-    if not documents:
-        sys.exit(
-            f"structrag: there is no Markdown, HTML or text file in {', '.join(map(str, paths))}."
-        )
-    print(
-        f"{len(documents)} documents, {sum(len(document.text) for document in documents):,} "
-        "characters"
+    evidence = timed(
+        "indexing for EvidenceRetriever",
+        lambda: EvidenceRetriever.from_documents(
+            documents, embedder, k=HITS, max_tokens=None, progress=progress
+        ),
     )
-
-    index, langchain = timed(
-        "indexing through LangChain", lambda: langchain_search(files, embedder)
+    fixed = timed(
+        f"indexing chunks of {RIVAL_TOKENS} tokens, vectors and BM25",
+        lambda: MultiViewRetriever.from_documents(
+            documents,
+            embedder,
+            splitter=FixedSplitter(max_tokens=RIVAL_TOKENS),
+            views=["raw"],
+            k=HITS,
+            progress=progress,
+        ),
     )
-    llama_index = timed("taking the same index in LlamaIndex", lambda: llama_index_search(index))
-    fixed = Index(
-        embedder=embedder,
-        splitter=FixedSplitter(max_tokens=300),
-        views=("raw",),
-        progress=progress,
-    )
-    timed("indexing fixed-length chunks of 300 tokens", lambda: fixed.add(documents))
+    llama_index = LlamaIndexRetriever(evidence.index, similarity_top_k=HITS, max_tokens=None)
 
+    is_same = True
     for query in [question] if question else QUESTIONS:
         print(f"\n{'═' * width()}\n{query}")
-        rows = [
-            fixed_lines(rank, hit) for rank, hit in enumerate(fixed.search(query, HITS), start=1)
-        ]
+        passages = evidence.invoke(query)
         neighbours(
-            "LangChain EvidenceRetriever", langchain(query), "fixed length, same embedder", rows
+            "EvidenceRetriever",
+            [describe(passage) for passage in passages],
+            f"fixed length ({RIVAL_TOKENS} tokens), the same vectors, BM25",
+            [describe(chunk) for chunk in fixed.invoke(query)],
         )
-        neighbours("LlamaIndex EvidenceRetriever", llama_index(query), "", [])
-    print(
-        f"\nCost: {fixed.usage.calls} language-model calls. Each hit is an exact slice of its "
-        "document."
-    )
-
-
-def langchain_search(files: list[Path], embedder: object) -> tuple:
-    """Index with langchain_structrag; return the index, and a function that finds and describes."""
-    from langchain_core.documents import Document
-
-    from langchain_structrag import EvidenceRetriever
-
-    documents = [
-        Document(read(file), id=display_name(file), metadata={"source": str(file)})
-        for file in files
-    ]
-    retriever = EvidenceRetriever.from_documents(
-        documents, embedder, k=HITS, max_tokens=None, progress=progress
-    )
-
-    def search(query: str) -> list[list[str]]:
-        return [
-            describe(found.metadata, found.metadata, found.page_content)
-            for found in retriever.invoke(query)
+        nodes = [scored.node for scored in llama_index.retrieve(query)]
+        places = [(node.ref_doc_id, node.start_char_idx, node.end_char_idx) for node in nodes]
+        is_same &= places == [
+            tuple(passage.metadata[key] for key in ("doc_id", "start_index", "end_index"))
+            for passage in passages
         ]
-
-    return retriever.index, search
-
-
-def llama_index_search(index) -> Callable[[str], list[list[str]]]:
-    """A function that finds and describes with llama_index_structrag, in an index that is there."""
-    from llama_index_structrag import EvidenceRetriever
-
-    retriever = EvidenceRetriever(index, similarity_top_k=HITS, max_tokens=None)
-
-    def search(query: str) -> list[list[str]]:
-        lines = []
-        for rank, hit in enumerate(retriever.retrieve(query), start=1):
-            node = hit.node
-            place = {
-                "rank": rank,
-                "score": hit.score,
-                "start_index": node.start_char_idx,
-                "end_index": node.end_char_idx,
-            }
-            facts = {**node.metadata, "doc_id": node.ref_doc_id}
-            lines.append(describe(facts, place, node.text))
-        return lines
-
-    return search
+    print(
+        "\nShown are LangChain's retrievers. LlamaIndex's, over the same index, "
+        + ("returned the same passages." if is_same else "returned other passages.")
+    )
+    print("No language model was called. Each passage is an exact slice of its document.")
 
 
-def describe(found: dict, place: dict, text: str) -> list[str]:
-    """A hit: section path, score, what matched, document and character range, first words."""
-    title = found.get("heading_path")
-    if isinstance(title, list):
-        title = " > ".join(title)
-    parts = sorted(found["score_parts"].items(), key=lambda part: -part[1])
+def load(paths: list[Path]) -> list:
+    """The documents of files and folders. A file of a folder that cannot be read is named."""
+    from langchain_structrag import StructragLoader
+
+    with warnings.catch_warnings(record=True) as messages:
+        warnings.simplefilter("always")
+        documents = StructragLoader(paths).load()
+    for message in messages:
+        if message.category is UserWarning:
+            print(f"  {in_a_clone(message.message)}")
+    documents = [document for document in documents if document.page_content.strip()]
+    if not documents:
+        sys.exit(
+            f"structrag: there is no text in {', '.join(map(str, paths))}. Give a document, or a "
+            "folder with some."
+        )
+    characters = sum(len(document.page_content) for document in documents)
+    print(f"{len(documents)} documents, {characters:,} characters")
+    return documents
+
+
+def in_a_clone(message: object) -> str:
+    """A message whose advice to install an extra works before the package is published."""
+    return str(message).replace("pip install 'structrag[", "pip install -e '.[")
+
+
+def describe(passage) -> list[str]:
+    """Section path, score, what matched, document and character range, first words."""
+    facts = passage.metadata
+    parts = sorted(facts["score_parts"].items(), key=lambda part: -part[1])
     matched = ", ".join(f"{name} {value:.2f}" for name, value in parts[:3] if value > 0)
+    pages = f", page {facts['page_label']}" if "page_label" in facts else ""
+    name = display_name(Path(facts["source"]))
     return [
-        f"{place['rank']}. {title or '(no heading)'}",
-        f"score {place['score']:.2f} · {matched}",
-        f"{found['doc_id']}[{place['start_index']}:{place['end_index']}]",
-        excerpt(text),
+        f"{facts['rank']}. {facts['heading_path'] or '(no heading)'}",
+        f"score {facts['score']:.2f} · {matched}",
+        f"{name}[{facts['start_index']}:{facts['end_index']}]{pages}",
+        textwrap.shorten(passage.page_content, 170, placeholder=" …"),
     ]
-
-
-def fixed_lines(rank: int, hit) -> list[str]:
-    """A fixed-length hit, the same way."""
-    place = f"{hit.chunk.doc_id}[{hit.chunk.start}:{hit.chunk.end}]"
-    return [
-        f"{rank}. (a window of the text)",
-        f"score {hit.score:.2f}",
-        place,
-        excerpt(hit.chunk.text),
-    ]
-
-
-def read(file: Path) -> str:
-    """The file's text."""
-    return file.read_text(encoding="utf-8", errors="replace")
 
 
 def load_encoder():
@@ -226,27 +196,17 @@ def width() -> int:
     return min(160, os.get_terminal_size().columns) if sys.stdout.isatty() else 130
 
 
-def excerpt(text: str) -> str:
-    return textwrap.shorten(" ".join(text.split()), 170, placeholder=" …")
-
-
 def neighbours(
     left_title: str, left: list[list[str]], right_title: str, right: list[list[str]]
 ) -> None:
-    """Two columns of hits, or one."""
-    half = (width() - 3) // 2 if right else width()
-    print(f"\n{left_title:<{half}}" + (f" │ {right_title}" if right else ""))
-    for i in range(max(len(left), len(right))):
-        columns = [
-            [line for part in side[i] for line in textwrap.wrap(part, half)]
-            if i < len(side)
-            else []
-            for side in (left, right)
-        ]
-        for j in range(max(map(len, columns))):
-            cells = [column[j] if j < len(column) else "" for column in columns]
-            print(f"{cells[0]:<{half}}" + (f" │ {cells[1]}" if right else ""))
-        print(" " * half + (" │" if right else ""))
+    """Two columns of results."""
+    half = (width() - 3) // 2
+    print(f"\n{left_title:<{half}} │ {right_title}")
+    for pair in zip_longest(left, right, fillvalue=[]):
+        columns = [[line for part in lines for line in textwrap.wrap(part, half)] for lines in pair]
+        for row in zip_longest(*columns, fillvalue=""):
+            print(f"{row[0]:<{half}} │ {row[1]}")
+        print(" " * half + " │")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from pydantic import Field
 
 from langchain_structrag.retrieving import IndexRetriever
+from structrag.index.selection import narrowed
 from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
@@ -105,31 +106,34 @@ class D3Retriever(IndexRetriever):
     ) -> D3Result:
         """The evidence with the route, the model's answers, and the calls and tokens of each
         stage."""
-        return self._d3().result(question, k, where=where)
+        return self._d3().result(question, k, where=self._within(where))
 
     async def aresult(
         self, question: str, k: int | None = None, *, where: Any = None
     ) -> D3Result:
         """`result` on an event loop."""
-        return await self._d3().aresult(question, k, where=where)
+        return await self._d3().aresult(question, k, where=self._within(where))
 
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
         """`result` for several questions. Their calls run concurrently, at most `max_concurrency`
         at a time."""
-        return self._d3().results(questions, k, where=where)
+        return self._d3().results(questions, k, where=self._within(where))
 
     async def aresults(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
         """`results` on an event loop."""
-        return await self._d3().aresults(questions, k, where=where)
+        return await self._d3().aresults(questions, k, where=self._within(where))
 
     def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """The expected and the largest cost of `result`, by stage. Calls no model and embeds
         nothing."""
-        return self._d3().estimate(question, where=where)
+        return self._d3().estimate(question, where=self._within(where))
+
+    def _within(self, where: Any) -> Any:
+        return narrowed(self.where, where)
 
     def _d3(self) -> CoreRetriever:
         core: CoreRetriever = self._core()

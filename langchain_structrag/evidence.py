@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field
 
 from langchain_structrag.conversion import document_with
 from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.integrations.arguments import in_host_words
+from structrag.integrations.arguments import errors_of_models, in_host_words
 from structrag.integrations.documents import file_of
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
@@ -147,7 +146,9 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     ) -> list[Document]:
         """The evidence for a question in these documents."""
         texts = [document.page_content for document in documents]
-        slices = self._shortener().shorten(texts, query, [*map(_place, documents)])
+        places = [*map(_place, documents)]
+        with errors_of_models():
+            slices = self._shortener().shorten(texts, query, places)
         return [_shortened(documents[piece.text], piece) for piece in slices]
 
     async def acompress_documents(
@@ -156,8 +157,13 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         query: str,
         callbacks: Callbacks | None = None,
     ) -> list[Document]:
-        """`compress_documents` in a worker thread."""
-        return await run_in_executor(None, self.compress_documents, documents, query)
+        """`compress_documents` on an event loop."""
+        texts = [document.page_content for document in documents]
+        places = [*map(_place, documents)]
+        with errors_of_models():
+            shortener = self._shortener()
+            slices = await shortener.arun(shortener.flow(texts, query, places))
+        return [_shortened(documents[piece.text], piece) for piece in slices]
 
 
 def _place(document: Document) -> TextPlace:

@@ -20,6 +20,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableSequence
 from langchain_core.runnables.base import RunnableBindingBase
 
 from structrag.errors import InvalidParameter
+from structrag.integrations.arguments import errors_of_models
 from structrag.integrations.models import HostEmbedder, HostModel
 from structrag.integrations.naming import host_name
 from structrag.model_calls.cache import Cache
@@ -47,6 +48,13 @@ def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
         yield
     finally:
         _callbacks.reset(token)
+
+
+@contextmanager
+def answering(run: Any) -> Iterator[None]:
+    """What goes on at a question is part of its run. The errors of models pass as they are."""
+    with errors_of_models(), inner_callbacks(run.get_child()):
+        yield
 
 
 def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:

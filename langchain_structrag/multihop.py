@@ -21,10 +21,11 @@ from pydantic import BaseModel, Field
 from typing_extensions import Unpack
 
 from langchain_structrag.conversion import digest, document_id, document_with
-from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
+from langchain_structrag.models import answering, as_language_model, inner_config
 from langchain_structrag.options import KnownFields
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.index.selection import narrowed
 from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import ENTITIES_KEY
 from structrag.integrations.retrievers import (
@@ -86,7 +87,8 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
         where: Any = None,
     ) -> list[Document]:
         core, document = self._stepped()
-        with inner_callbacks(run_manager.get_child()):
+        where = limits_of(self, where)
+        with answering(run_manager):
             return _documents(core.result(query, k, where=where), document)
 
     async def _aget_relevant_documents(
@@ -98,7 +100,8 @@ class TwoHopRetriever(KnownFields, ToolRetriever):
         where: Any = None,
     ) -> list[Document]:
         core, document = self._stepped()
-        with inner_callbacks(run_manager.get_child()):
+        where = limits_of(self, where)
+        with answering(run_manager):
             return _documents(await core.aresult(query, k, where=where), document)
 
     def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
@@ -124,6 +127,14 @@ def _documents(
         return its_document
 
     return list(results_of(result.hits, with_names))
+
+
+def limits_of(retriever: Any, where: Any) -> Any:
+    """A condition on documents with those of a retriever and of the one inside it."""
+    while isinstance(retriever, ToolRetriever):
+        where = narrowed(retriever.where, where)
+        retriever = getattr(retriever, "retriever", None)
+    return where
 
 
 def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
@@ -287,7 +298,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         question, where = _read(input, where)
         core, document = self._agent()
-        with inner_callbacks(run_manager.get_child()):
+        where = limits_of(self.retriever, where)
+        with answering(run_manager):
             return _output(core.answer(question, where=where), document)
 
     async def _aanswer(
@@ -295,7 +307,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         question, where = _read(input, where)
         core, document = self._agent()
-        with inner_callbacks(run_manager.get_child()):
+        where = limits_of(self.retriever, where)
+        with answering(run_manager):
             return _output(await core.aanswer(question, where=where), document)
 
     def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:

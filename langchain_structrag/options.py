@@ -11,13 +11,14 @@ from pydantic import BaseModel, model_validator
 from langchain_structrag.reading import EmbeddingNames
 from langchain_structrag.stores import LangChainDenseStore, StoreFilter
 from structrag.errors import check_arguments
+from structrag.index.selection import Condition
 from structrag.integrations.arguments import with_one_embedder
 from structrag.integrations.kinds import CoreOptions
 
 # Arguments of other retrievers and stores -> advice.
 HINTS = {
     "search_kwargs": (
-        "Pass k=4 for the number of results, and where=... to invoke for a condition."
+        "Pass k=4 for the number of results, and where=... for a condition."
     ),
     "chunk_size": "Pass splitter=ContentAwareTextSplitter(chunk_size=...).",
     "chunk_overlap": "Pass splitter=ContentAwareTextSplitter(chunk_overlap=...).",
@@ -32,8 +33,7 @@ HINTS = {
     "similarity_top_k": "Pass k=.",
     "top_k": "Pass k=.",
     "show_progress": "Pass progress=True.",
-    "filter": "Pass where= or filter= to invoke.",
-    "where": "Pass where= to invoke.",
+    "filter": "Pass where=.",
 }
 
 
@@ -41,6 +41,7 @@ class RetrieverOptions(EmbeddingNames, CoreOptions, total=False):
     """Keyword arguments of the retrievers; each refuses those that it does not know."""
 
     k: float | None
+    where: Condition | None
     format: str
     metadata_lists: bool
     name: str | None

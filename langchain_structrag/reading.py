@@ -25,10 +25,12 @@ from langchain_structrag.splitting import (
     StructureSplitter,
 )
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
-from structrag.errors import InvalidParameter
 from structrag.integrations.arguments import LSA, chosen_embedding, with_one_embedder
 from structrag.integrations.places import Origin
-from structrag.integrations.splitters import decides_on_vectors
+from structrag.integrations.splitters import (
+    check_without_models,
+    decides_on_vectors,
+)
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
@@ -165,11 +167,8 @@ class ReadingTextSplitter(StructureSplitter):
     def indexing_core(self) -> Any:
         """The core's splitter for an index, which uses the models of the index. It adds heading
         paths if chunks end at sections."""
-        if self._models["embedder"] is not None or self._models["llm"] is not None:
-            raise InvalidParameter(
-                "splitter must have no embedding and no llm in a retriever, which uses its own "
-                f"models; got a {type(self).__name__} with models. Leave them out."
-            )
+        models = self._models["embedder"], self._models["llm"]
+        check_without_models(self, "splitter", "embedding", *models)
         return self._with_path()
 
     def _with_path(self) -> Any:

@@ -3,6 +3,7 @@ documents."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
-from langchain_core.runnables import RunnableLambda, run_in_executor
+from langchain_core.runnables import RunnableLambda
 from langchain_text_splitters import TextSplitter
 from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import Self, Unpack
@@ -33,6 +34,7 @@ from langchain_structrag.conversion import (
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
     LangChainEmbedder,
+    answering,
     as_embedder,
     as_language_model,
     inner_callbacks,
@@ -48,6 +50,7 @@ from structrag.errors import (
     check_at_least,
     check_ids,
 )
+from structrag.index.selection import narrowed
 from structrag.integrations.arguments import (
     chosen_embedding,
     in_host_words,
@@ -66,6 +69,7 @@ from structrag.integrations.retrievers import (
     warn_of_chunks,
     warn_of_fallbacks,
 )
+from structrag.model_calls.calling import stores_awaited
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
 
@@ -318,11 +322,12 @@ class IndexRetriever(KnownFields, ToolRetriever):
         check_arguments(
             f"{type(self).__name__}.invoke", options, [*names, *SAME], HINTS
         )
-        limits = resolve_aliases(dict(options), SAME)
+        options = resolve_aliases(dict(options), SAME)
+        limits = dict(options)
         for name in names:
             if name not in limits and name in type(self).model_fields:
                 limits[name] = getattr(self, name)
-        return limits
+        return {**limits, "where": narrowed(self.where, options.get("where"))}
 
     def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
         """The retriever of the core, and how its hits become documents."""
@@ -336,7 +341,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         **options: Any,
     ) -> list[Document]:
         limits = self._limits(options)
-        with inner_callbacks(run_manager.get_child()):
+        with answering(run_manager):
             hits = self._core().search(query, **limits)
             return self._documents(self._chosen(hits))
 
@@ -348,7 +353,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         **options: Any,
     ) -> list[Document]:
         limits = self._limits(options)
-        with inner_callbacks(run_manager.get_child()):
+        with answering(run_manager):
             hits = await self._core().asearch(query, **limits)
             return self._documents(self._chosen(hits))
 
@@ -401,8 +406,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return bool(self.index.delete(names))
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
-        """`delete` in a worker thread."""
-        return await run_in_executor(None, self.delete, ids)
+        """`delete` on an event loop."""
+        with stores_awaited():
+            return await asyncio.to_thread(self.delete, ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, without models and external stores."""

@@ -32,6 +32,7 @@ from structrag.integrations.stores import (
     stored_chunk,
     view_of,
 )
+from structrag.model_calls.calling import call_store
 from structrag.model_calls.requests import Ranking, Search
 from structrag.model_calls.texts import batches_of
 
@@ -169,7 +170,8 @@ class LangChainDenseStore(HostStore):
             ids = [str(document.id) for document in batch]
             # Some stores refuse ids that they have.
             self._delete(self._present(ids) or [])
-            self.vectorstore.add_documents(batch, ids=ids)
+            store = self.vectorstore
+            call_store(store.add_documents, store.aadd_documents, batch, ids=ids)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove a document's entries by (chunk id, view). Missing entries are no error if the
@@ -181,14 +183,16 @@ class LangChainDenseStore(HostStore):
 
     def _present(self, ids: list[str]) -> list[str] | None:
         """The ids that the store has; None where it cannot tell."""
+        store = self.vectorstore
         try:
-            return [str(document.id) for document in self.vectorstore.get_by_ids(ids)]
-        except NotImplementedError:
+            documents = call_store(store.get_by_ids, store.aget_by_ids, ids)
+        except Exception:  # noqa: BLE001 - a store without it raises anything
             return None
+        return [str(document.id) for document in documents]
 
     def _delete(self, ids: list[str]) -> None:
         if ids:
-            self.vectorstore.delete(ids)
+            call_store(self.vectorstore.delete, self.vectorstore.adelete, ids)
 
     @property
     def label(self) -> str:

@@ -10,31 +10,27 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from structrag.index.selection import narrowed
 from structrag.integrations.tools import (
     ANSWER,
     SEARCH,
+    LimitedSearchInput,
+    QuestionInput,
+    SearchInput,
     citation_of,
     shown_citations,
     tool_name,
 )
 
 
-class SearchInput(BaseModel):
-    """Arguments of a tool that searches."""
-
-    query: str = Field(description="A question or search words.")
-
-
-class QuestionInput(BaseModel):
-    """Arguments of a tool that answers."""
-
-    question: str = Field(description="A self-contained question.")
-
-
 class ToolRetriever(BaseRetriever):
     """Base of the retrievers: adds `as_tool` for agents."""
+
+    where: Any = None
+    """The documents that are searched: a dict such as {"year": [2020, 2021]}, or a function of a
+    document's metadata. A `where` of `invoke` narrows them further."""
 
     def as_tool(
         self,
@@ -43,8 +39,10 @@ class ToolRetriever(BaseRetriever):
         name: str | None = None,
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
+        where: Any = None,
+        where_argument: bool = False,
     ) -> BaseTool:
-        """A tool with one argument, `query`, that returns passages for citation.
+        """A tool with the argument `query` that returns passages for citation.
 
         Its content is text: each passage follows its source, heading path and character range. Its
         artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
@@ -53,17 +51,24 @@ class ToolRetriever(BaseRetriever):
             name: Derived from the documents by default, such as "search_ovens". A warning says so
                 if a tool over other documents has the same name.
             description: The description that the model reads; say what the documents are about.
+            where: Limits the tool to documents, as in `invoke`, such as those of one tenant.
+            where_argument: Whether the agent may limit a search further, by an argument `where`.
+                Say in `description` which metadata the documents have.
         """
         if args_schema is not None or arg_types is not None:
             return super().as_tool(
                 args_schema, name=name, description=description, arg_types=arg_types
             )
+        limited = self
+        if where is not None:
+            limited = self.model_copy(update={"where": narrowed(self.where, where)})
+        searching = _Searching(limited)
         return StructuredTool.from_function(
-            _Searching(self).search,
-            _Searching(self).asearch,
-            name=tool_name("search", self, name),
+            searching.search,
+            searching.asearch,
+            name=tool_name("search", limited, name),
             description=description or SEARCH,
-            args_schema=SearchInput,
+            args_schema=LimitedSearchInput if where_argument else SearchInput,
             response_format="content_and_artifact",
         )
 
@@ -85,15 +90,18 @@ def answering_tool(
 # Methods, not functions within functions, so that a tool can be pickled.
 @dataclass(frozen=True, slots=True)
 class _Searching:
-    retriever: BaseRetriever
+    retriever: ToolRetriever
 
-    def search(self, query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
-        return _with_documents(self.retriever.invoke(query, config))
+    def search(
+        self, query: str, config: RunnableConfig, where: Any = None
+    ) -> tuple[str, list[Document]]:
+        return _with_documents(self.retriever.invoke(query, config, where=where))
 
     async def asearch(
-        self, query: str, config: RunnableConfig
+        self, query: str, config: RunnableConfig, where: Any = None
     ) -> tuple[str, list[Document]]:
-        return _with_documents(await self.retriever.ainvoke(query, config))
+        found = await self.retriever.ainvoke(query, config, where=where)
+        return _with_documents(found)
 
 
 @dataclass(frozen=True, slots=True)

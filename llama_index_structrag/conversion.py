@@ -82,8 +82,16 @@ SHOWN_KEYS = (CONTEXT_KEY, INDEX_TEXT_KEY, SEGMENT_TEXT_KEY)  # models see them
 OWN_KEYS = (*HIDDEN_KEYS, *SHOWN_KEYS)  # not inherited by nodes made of a node
 
 
-EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
+SETTINGS_KEY = "llama_index"  # of a core document's meta
 _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+# A document's settings of how models see it, which its nodes have too.
+_SETTINGS = (
+    *_EXCLUSIONS,
+    "text_template",
+    "metadata_template",
+    "metadata_separator",
+)
+_PLAIN = TextNode()
 
 
 def read_node(
@@ -187,15 +195,18 @@ def check_nodes(documents: Any) -> list[BaseNode]:
 
 
 def index_document(node: BaseNode, *, format: str = "auto") -> Document:
-    """A LlamaIndex document for an index. Its metadata is JSON values, and tells which of its keys
-    models do not see."""
+    """A LlamaIndex document for an index. Its metadata is JSON values, and tells how models see
+    it."""
     document = read_node(node, node.node_id, format=format)
-    hidden = {
-        name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)
+    settings = {name: getattr(node, name, None) for name in _SETTINGS}
+    changed = {
+        name: value
+        for name, value in settings.items()
+        if value not in (None, getattr(_PLAIN, name))
     }
-    if not hidden:
+    if not changed:
         return document
-    return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden})
+    return replace(document, meta={**document.meta, SETTINGS_KEY: copied(changed)})
 
 
 def chunk_node_name(chunk: Chunk) -> str:
@@ -210,7 +221,7 @@ def hit_to_node(
     notes join its metadata."""
     chunk = trimmed(hit.chunk)
     metadata = without_page_starts(document.meta)
-    metadata.pop(EXCLUSIONS_KEY, None)
+    settings = metadata.pop(SETTINGS_KEY, {})
     structure = chunk_metadata(chunk, lists=lists)
     source = RelatedNodeInfo(
         node_id=chunk.doc_id,
@@ -221,8 +232,8 @@ def hit_to_node(
     name = chunk_node_name(chunk)
     items = {**notes, **metadata, **structure}  # the document's own before the notes
     node = make_node(name, chunk.text, span, items, None, source, HitNode)
-    for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
-        setattr(node, name, [*keys])
+    for name, value in copied(settings).items():
+        setattr(node, name, value)
     add_page_label(node, document.meta, chunk)
     hide_structure(node)
     return NodeWithScore(node=node, score=hit.score)

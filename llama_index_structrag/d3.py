@@ -7,16 +7,18 @@ from dataclasses import asdict, replace
 from typing import ClassVar
 
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from llama_index_structrag.retrieving import (
     IndexRetriever,
+    bundle_flow,
     dispatcher,
     prompt_of,
     template_of,
 )
 from structrag.integrations.kinds import D3, RetrieverKind
+from structrag.model_calls.requests import Flow
 from structrag.model_calls.usage import Usage
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import D3Estimate
@@ -107,11 +109,11 @@ class D3Retriever(IndexRetriever):
         """The evidence of a result, as `retrieve` returns it."""
         return self.nodes_of(result.hits)
 
-    def _search(self, query: str) -> list[Hit]:
-        return list(self.result(query).hits)
+    def _flow(self, query: QueryBundle) -> Flow[D3Result]:
+        return bundle_flow(query, self.retriever.result_flow, **self._limits())
 
-    async def _asearch(self, query: str) -> list[Hit]:
-        return list((await self.aresult(query)).hits)
+    def _hits_in(self, answer: D3Result) -> list[Hit]:
+        return list(_reported(answer).hits)
 
     def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
         facts = {**asdict(report), "chunks": report.paragraphs}

@@ -4,6 +4,7 @@ retrievers' nodes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field, model_validator
@@ -18,13 +19,18 @@ from llama_index.core.schema import (
 
 from llama_index_structrag.conversion import hide_structure
 from llama_index_structrag.models import core_embedder
-from llama_index_structrag.retrieving import IndexRetriever
+from llama_index_structrag.retrieving import IndexRetriever, bundle_flow
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.integrations.arguments import in_host_words, with_one_embedder
+from structrag.integrations.arguments import (
+    errors_of_models,
+    in_host_words,
+    with_one_embedder,
+)
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY, INDEX_KEY
 from structrag.integrations.places import slice_places
 from structrag.integrations.retrievers import check_limits, text_place
+from structrag.model_calls.requests import Flow
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 
@@ -162,6 +168,23 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        with_text, shortener, flow = self._flow(nodes, query_bundle)
+        with errors_of_models():
+            slices = shortener.run(flow)
+        return [_shortened(with_text[piece.text].node, piece) for piece in slices]
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        with_text, shortener, flow = self._flow(nodes, query_bundle)
+        with errors_of_models():
+            slices = await shortener.arun(flow)
+        return [_shortened(with_text[piece.text].node, piece) for piece in slices]
+
+    def _flow(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> tuple[list[NodeWithScore], Shortener, Flow[list[Slice]]]:
+        """The nodes with text, what shortens them, and how."""
         if query_bundle is None:
             raise InvalidParameter(
                 "query_bundle must be given, because evidence is selected for a question; got "
@@ -179,8 +202,9 @@ class EvidencePostprocessor(BaseNodePostprocessor):
             )
             for text, scored in zip(texts, with_text, strict=True)
         ]
-        slices = self._shortener().shorten(texts, query_bundle.query_str, places)
-        return [_shortened(with_text[piece.text].node, piece) for piece in slices]
+        shortener = self._shortener()
+        flow = partial(shortener.flow, texts, places=places)
+        return with_text, shortener, bundle_flow(query_bundle, flow)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:

@@ -22,14 +22,18 @@ from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import (
     IndexRetriever,
     aretrieved,
+    bundle_flow,
     prompts_of,
     updated_prompts,
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments, check_at_least
+from structrag.index.selection import narrowed
+from structrag.integrations.arguments import errors_of_models
 from structrag.integrations.kinds import SelfAskOptions
 from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
+from structrag.model_calls.requests import Flow
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk
@@ -98,13 +102,20 @@ class TwoHopRetriever(ToolRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         core, over = self._core()
-        return _nodes(core.result(query_bundle.query_str, where=over.where), over)
+        with errors_of_models():
+            return _nodes(core.run(self._flow(core, over, query_bundle)), over)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         core, over = self._core()
-        return _nodes(
-            await core.aresult(query_bundle.query_str, where=over.where), over
-        )
+        with errors_of_models():
+            flow = self._flow(core, over, query_bundle)
+            return _nodes(await core.arun(flow), over)
+
+    def _flow(
+        self, core: TwoHop, over: Stepped, query: QueryBundle
+    ) -> Flow[TwoHopResult]:
+        where = narrowed(self.where, over.where)
+        return bundle_flow(query, core.result_flow, where=where)
 
     def _core(self) -> tuple[TwoHop, Stepped]:
         over = stepped(self.retriever)
@@ -267,7 +278,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
     def _query(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
             agent, over = self._agent()
-            result = agent.answer(query_bundle.query_str, where=over.where)
+            flow = bundle_flow(query_bundle, agent.flow, where=over.where)
+            with errors_of_models():
+                result = agent.retriever.run(flow)
             response = _response(result, over)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
@@ -275,7 +288,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
             agent, over = self._agent()
-            result = await agent.aanswer(query_bundle.query_str, where=over.where)
+            flow = bundle_flow(query_bundle, agent.flow, where=over.where)
+            with errors_of_models():
+                result = await agent.retriever.arun(flow)
             response = _response(result, over)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response

@@ -43,19 +43,27 @@ from llama_index_structrag.options import (
     read_options,
 )
 from llama_index_structrag.parsing import StructureNodeParser
+from llama_index_structrag.reading import ModelFields
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.index.selection import Filter, Filters
-from structrag.integrations.arguments import chosen_embedding, in_host_words
+from structrag.integrations.arguments import (
+    chosen_embedding,
+    errors_of_models,
+    in_host_words,
+)
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.retrievers import (
+    embedded_as,
     lost_retriever,
     results_of,
     warn_of_chunks,
     warn_of_fallbacks,
 )
+from structrag.integrations.splitters import check_without_models
+from structrag.model_calls.requests import Flow, T
 from structrag.records import Chunk, Document, Hit
 
 dispatcher = get_dispatcher(__name__)
@@ -66,6 +74,7 @@ _PROMPTS = {"merged": _PLACES, "summary": _PLACES, "keywords": _PLACES}
 HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
 EMBED_NAMES = {"embedder": "embed_model", "embedding": "embed_model"}
 K_NAME = {"k": "similarity_top_k"}
+NO_WORDS = "?"  # a question of vectors alone
 
 
 class IndexRetriever(ToolRetriever):
@@ -253,25 +262,23 @@ class IndexRetriever(ToolRetriever):
         }
         return {"k": self.similarity_top_k, "where": self.where, **kind_limits}
 
-    def _search(self, query: str) -> list[Hit]:
-        """The hits for a query."""
-        hits: list[Hit] = self.retriever.search(query, **self._limits())
-        return hits
+    def _flow(self, query: QueryBundle) -> Flow[Any]:
+        """The hits for a query as a flow, or what holds them."""
+        return bundle_flow(query, self.retriever.flow, **self._limits())
 
-    async def _asearch(self, query: str) -> list[Hit]:
-        """`_search` on an event loop."""
-        hits: list[Hit] = await self.retriever.asearch(query, **self._limits())
-        return hits
+    def _hits_in(self, answer: Any) -> list[Hit]:
+        """The hits in what `_flow` returns."""
+        return list(answer)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        with in_host_words(**K_NAME):
-            hits = self._search(query_bundle.query_str)
-        return self.nodes_of(self._chosen(hits))
+        with errors_of_models(), in_host_words(**K_NAME):
+            answer = self.retriever.run(self._flow(query_bundle))
+        return self.nodes_of(self._chosen(self._hits_in(answer)))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        with in_host_words(**K_NAME):
-            hits = await self._asearch(query_bundle.query_str)
-        return self.nodes_of(self._chosen(hits))
+        with errors_of_models(), in_host_words(**K_NAME):
+            answer = await self.retriever.arun(self._flow(query_bundle))
+        return self.nodes_of(self._chosen(self._hits_in(answer)))
 
     def _chosen(self, hits: list[Hit]) -> list[Hit]:
         """Select the hits that are results."""
@@ -319,11 +326,9 @@ class IndexRetriever(ToolRetriever):
 
     @dispatcher.span
     async def aadd(self, documents: Sequence[BaseNode]) -> Any:
-        """`add` on an event loop, in a worker thread if a vector store keeps the vectors."""
+        """`add` on an event loop."""
         sources = await asyncio.to_thread(self._read, documents)
         with self.callback_manager.as_trace("index_construction"):
-            if getattr(self.index, "dense_store", None) is not None:
-                return self._reported(await asyncio.to_thread(self.index.add, sources))
             return self._reported(await self.index.aadd(sources))
 
     def _reported(self, report: Any) -> Any:
@@ -344,6 +349,10 @@ class IndexRetriever(ToolRetriever):
         """Remove one or more documents from every view. False if one is missing."""
         return bool(self.index.delete(doc_id))
 
+    async def adelete(self, doc_id: str | Sequence[str]) -> bool:
+        """`delete` on an event loop."""
+        return bool(await self.index.adelete(doc_id))
+
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
         """Write the index to a folder, without models. Persist a vector store separately."""
         self.index.save(persist_dir)
@@ -357,6 +366,18 @@ class IndexRetriever(ToolRetriever):
         settings = self.index.view_settings
         templates = updated_prompts(settings.prompts, _PROMPTS, prompts)
         self.index.view_settings = replace(settings, prompts=templates)
+
+
+def bundle_flow(
+    query: QueryBundle, flow: Callable[..., Flow[T]], **arguments: Any
+) -> Flow[T]:
+    """The flow of a question with its embedding, or the texts to embed in its place."""
+    question, texts = query.query_str, query.custom_embedding_strs
+    if not texts and not query.embedding:
+        return flow(question, **arguments)
+    question = question if question.strip() else NO_WORDS
+    asked = flow(question, **arguments)
+    return embedded_as(asked, question, texts or [question], query.embedding)
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
@@ -470,6 +491,9 @@ def _core_splitter(node_parser: Any) -> Any:
     if isinstance(node_parser, StructureNodeParser):
         if "add_context" not in node_parser.model_fields_set:
             node_parser = node_parser.model_copy(update={"add_context": True})
+        if isinstance(node_parser, ModelFields):
+            models = node_parser.embed_model, node_parser.llm
+            check_without_models(node_parser, "node_parser", "embed_model", *models)
         counter = token_counter(node_parser.tokenizer)
         return node_parser.core_splitter(node_parser.chunk_size, counter)
     if node_parser is not None and not hasattr(node_parser, "split"):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from llama_index.core.schema import (
     BaseNode,
@@ -37,6 +38,7 @@ from structrag.integrations.stores import (
     stored_chunk,
     view_of,
 )
+from structrag.model_calls.calling import call_store
 from structrag.model_calls.requests import Search
 from structrag.model_calls.texts import batches_of
 
@@ -78,11 +80,19 @@ class LlamaIndexDenseStore(HostStore):
         """Add the vectors of a document."""
         nodes = _nodes(entry, self.vector_store.stores_text)
         for batch in batches_of(nodes, TOGETHER):
-            self.vector_store.add(batch)
+            self._call("add", "async_add", batch)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove a document; its nodes go by their reference to it."""
-        self.vector_store.delete(_reference(doc_id))
+        self._call("delete", "adelete", _reference(doc_id))
+
+    def _call(self, method: str, amethod: str, argument: Any) -> None:
+        """Call the store, by the async method where it has one of its own."""
+        call = getattr(self.vector_store, method)
+        if _is_inherited(self.vector_store, amethod):
+            call(argument)
+        else:
+            call_store(call, getattr(self.vector_store, amethod), argument)
 
     @property
     def label(self) -> str:
@@ -94,7 +104,7 @@ class LlamaIndexDenseStore(HostStore):
 
     async def afound(self, request: Search, n: int) -> list[Match]:
         query = self._query(request, n)
-        if type(self.vector_store).aquery is BasePydanticVectorStore.aquery:
+        if _is_inherited(self.vector_store, "aquery"):
             result = await asyncio.to_thread(self.vector_store.query, query)
         else:
             result = await self.vector_store.aquery(query)
@@ -112,6 +122,10 @@ class LlamaIndexDenseStore(HostStore):
             query_str=request.query,
             filters=MetadataFilters(filters=list(filters)),
         )
+
+
+def _is_inherited(store: BasePydanticVectorStore, method: str) -> bool:
+    return getattr(type(store), method) is getattr(BasePydanticVectorStore, method)
 
 
 def filters_by_metadata(store: BasePydanticVectorStore) -> bool:

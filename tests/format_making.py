@@ -105,7 +105,8 @@ def relations(kinds: dict[str, str]) -> str:
 
 
 def docx(source: str) -> bytes:
-    """Word: `p Text`, `p:Style Text`, `li:NUMBER:LEVEL Text` (1 bullets, 2 decimal)."""
+    """Word: `p Text`, `p:Style Text`, `li:NUMBER:LEVEL Text` (1 bullets, 2 decimal). The parts
+    `aFChunk1/NAME` and so on are inserted files, with the relations r1 and so on."""
     lines, parts = parts_of(source)
     body = []
     for line in lines:
@@ -128,7 +129,13 @@ def docx(source: str) -> bytes:
         for name, text in parts.items()
         if "/" not in name
     }
-    kinds = {name: f"{name}.xml" for name in parts if "/" not in name}
+    inserted = [name.split("/") for name in parts if "/" in name]
+    kinds = dict(inserted) | {name: f"{name}.xml" for name in parts if "/" not in name}
+    notes |= {
+        f"word/{file}": parts[f"{kind}/{file}"]
+        for kind, file in inserted
+        if parts[f"{kind}/{file}"]
+    }
     document = f"<w:document {_WORD}><w:body>{''.join(body)}</w:body></w:document>"
     kinds |= {"styles": "styles.xml", "numbering": "numbering.xml"}
     return packed(
@@ -282,8 +289,11 @@ def xlsx(source: str) -> bytes:
         "xl/workbook.xml": f"<workbook {main}><sheets>{entries}</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": relations({**kinds, "styles": "styles.xml"}),
         "xl/styles.xml": f"<styleSheet {main}><numFmts><numFmt numFmtId="
-        '"170" formatCode="yyyy-mm-dd hh:mm"/></numFmts><cellXfs><xf numFmtId="0"/>'
+        '"170" formatCode="yyyy-mm-dd hh:mm"/><numFmt numFmtId="171" formatCode="00000"/>'
+        '<numFmt numFmtId="172" formatCode="#,##0.00\\ [$€-407];[Red]-0"/></numFmts><cellXfs>'
+        '<xf numFmtId="0"/>'
         '<xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="46"/><xf numFmtId="10"/>'
+        '<xf numFmtId="171"/><xf numFmtId="172"/>'
         "</cellXfs></styleSheet>",
     }
     for n, (rows, more) in enumerate(sheets, start=1):
@@ -299,12 +309,17 @@ def xlsx(source: str) -> bytes:
 
 def epub(source: str) -> bytes:
     """A book: each line is the body of a chapter; `title Text` its title; `nav BODY` is the page of
-    navigation; a line that begins with `<?xml` or `<html` is the whole file."""
+    navigation; `ncx BODY` the older contents; a line that begins with `<?xml` or `<html` is the
+    whole file."""
     items, spine, parts, title = [], [], {}, ""
     for number, line in enumerate(source.splitlines()):
         head, _, text = line.partition(" ")
         if head == "title":
             title = f"<dc:title>{escape(text)}</dc:title>"
+            continue
+        if head == "ncx":
+            parts["OPS/toc.ncx"] = f"<!DOCTYPE ncx><ncx><navMap>{text}</navMap></ncx>"
+            items.append('<item href="toc.ncx" media-type="application/x-dtbncx+xml"/>')
             continue
         is_nav = head == "nav"
         body = text if is_nav else line

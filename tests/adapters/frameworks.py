@@ -293,6 +293,12 @@ class LangChain(Framework):
         compressor = self.get("EvidenceCompressor")(**settings)
         return self.passages(compressor.compress_documents(hosts, question))
 
+    async def ashorten(
+        self, hosts: Sequence[Any], question: str, **settings: Any
+    ) -> list[Passage]:
+        compressor = self.get("EvidenceCompressor")(**settings)
+        return self.passages(await compressor.acompress_documents(hosts, question))
+
     def two_hops(self, retriever: Any, **settings: Any) -> Any:
         return self.get("TwoHopRetriever")(retriever=retriever, **settings)
 
@@ -524,6 +530,14 @@ class LlamaIndex(Framework):
         ]
         nodes = postprocessor.postprocess_nodes(scored, query_str=question)
         return self.passages(nodes)
+
+    async def ashorten(
+        self, hosts: Sequence[Any], question: str, **settings: Any
+    ) -> list[Passage]:
+        postprocessor = self.get("EvidencePostprocessor")(**settings)
+        scored = [NodeWithScore(node=host) for host in hosts]
+        shorten = postprocessor.apostprocess_nodes
+        return self.passages(await shorten(scored, query_str=question))
 
     def two_hops(self, retriever: Any, **settings: Any) -> Any:
         return self.get("TwoHopRetriever")(retriever, **settings)

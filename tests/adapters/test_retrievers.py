@@ -188,15 +188,14 @@ async def test_a_document_deleted_while_it_is_found_is_left_out(
 ) -> None:
     retriever = made(framework, name)
     kind = type(framework.core(retriever))
-    method = "result" if name == "D3" and framework.name == "llama_index" else "search"
-    search = getattr(kind, method)
+    run = kind.run
 
-    def search_then_delete(self: Any, *args: Any, **options: Any) -> Any:
-        hits = search(self, *args, **options)
+    def search_then_delete(self: Any, flow: Any) -> Any:
+        hits = run(self, flow)
         retriever.delete("pump")
         return hits
 
-    monkeypatch.setattr(kind, method, search_then_delete)
+    monkeypatch.setattr(kind, "run", search_then_delete)
     assert "pump" not in {one.doc_id for one in framework.ask(retriever, QUESTION)}
 
 

@@ -69,7 +69,6 @@ MUTABLE = {
     "reading._OpenTable",
     "reading._TableRole",
     "reading._WordTable",
-    "reading._Run",
     "retrieval.RouteTally",
     "retrieval.CallStats",
     "retrieval._Rounds",
@@ -105,7 +104,6 @@ WITHOUT_SLOTS = {
     "reading.Hyphens",
     "reading.Joiner",
     "reading.Paragraph",
-    "reading._Run",
     "retrieval.CandidateSource",
 }
 

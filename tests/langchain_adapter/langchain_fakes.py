@@ -21,6 +21,8 @@ from langchain_structrag import ContentAwareTextSplitter, MultiViewRetriever
 class BagOfWords(Embeddings):
     """Words hashed into 256 places."""
 
+    model = "words"
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
 

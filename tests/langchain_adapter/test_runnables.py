@@ -25,10 +25,11 @@ from langchain_core.runnables import (
     RunnablePassthrough,
 )
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_fakes import EMBEDDING, Chat
+from langchain_fakes import EMBEDDING, BagOfWords, Chat
 from pydantic import BaseModel
 
-from langchain_structrag import LangChainModel
+import langchain_structrag
+from langchain_structrag import EvidenceCompressor, LangChainModel
 from langchain_structrag.hiqa import ImageDescriber
 from langchain_structrag.models import as_language_model
 from structrag.errors import InvalidParameter
@@ -235,3 +236,46 @@ def test_what_describes_images_may_have_fallbacks() -> None:
 def _ask() -> Any:
     (answer,) = yield [Ask("q")]
     return answer
+
+
+class RateLimited(Exception):
+    """An error of a service."""
+
+
+class Busy(BagOfWords):
+    """Answers from the third question on."""
+
+    model = "busy"
+    left = 0
+
+    def embed_query(self, text: str) -> list[float]:
+        if Busy.left:
+            Busy.left -= 1
+            raise RateLimited("429")
+        return super().embed_query(text)
+
+
+@pytest.mark.parametrize("name", ["MultiView", "HiQA", "D3", "Evidence"])
+async def test_retries_and_fallbacks_know_the_models_own_error(name: str) -> None:
+    classic = pytest.importorskip("langchain_classic.retrievers")
+    kind = getattr(langchain_structrag, f"{name}Retriever")
+    retriever = kind.from_texts(["# Pump\n\nIt leaks."], Busy())
+    shortened = classic.ContextualCompressionRetriever(
+        base_retriever=retriever, base_compressor=EvidenceCompressor(embedding=Busy())
+    )
+    for one in (retriever, shortened):
+        retried = one.with_retry(
+            retry_if_exception_type=(RateLimited,),
+            wait_exponential_jitter=False,
+            stop_after_attempt=4,
+        )
+        fallen = one.with_fallbacks(
+            [RunnableLambda(lambda question: "other")],
+            exceptions_to_handle=(RateLimited,),
+        )
+        Busy.left = 2
+        assert retried.invoke("leaks")[0].page_content
+        Busy.left = 2
+        assert (await retried.ainvoke("leaks"))[0].page_content
+        Busy.left = 1
+        assert fallen.invoke("leaks") == "other"

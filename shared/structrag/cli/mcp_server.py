@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
 from time import monotonic
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, ValidationError
 from typing_extensions import TypedDict
 
 from structrag._version import __version__
@@ -31,11 +31,13 @@ from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, place_not
 from structrag.reading.outline import Outline
 from structrag.reading.pdf.boxes import boxes, page_image
 from structrag.records import Hit, citation_of
-from structrag.text.tokens import count_tokens
+from structrag.text.tokens import count_tokens, without_surrogates
 
 T = TypeVar("T")
 # A question by its other name is taken too.
 Query = Annotated[str, Field(validation_alias=AliasChoices("query", "question"))]
+LEFT_OUT = (None, "", "null")  # what stands for no argument
+WORDS = ("query", "question", "citation")  # arguments in which it may be meant
 FRESH = 2.0  # seconds in which files are not looked at again
 NEVER = float("-inf")
 INSTRUCTIONS = (
@@ -159,11 +161,12 @@ class Library:
         with self._lock:
             self.refresh()
             try:
-                return answer()
+                answered = answer()
             except InvalidParameter:
                 self._looked -= 2 * FRESH
                 self.refresh()
-                return answer()
+                answered = answer()
+            return cast("T", _plain(answered))
 
     def contents(self, document: str = "", first: int = 0, most: int = 100) -> Contents:
         """The documents, those in a folder, or the sections of one. `most` of them at once, from
@@ -299,6 +302,9 @@ class Library:
         for name in (document, self._place(document)):
             if document and self.kept.holds(name):
                 return name
+        for name in self.kept.names:
+            if document == without_surrogates(self._shown(name)):
+                return name
         raise _not_served(document)
 
     def _outline(self, name: str) -> Outline:
@@ -317,7 +323,7 @@ def _not_served(document: str) -> InvalidParameter:
 
 def server_of(library: Library) -> MCPServer[Any]:
     """The server with its six tools."""
-    server: MCPServer[Any] = MCPServer(
+    server = _Server(
         "structrag", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
 
@@ -373,13 +379,40 @@ def server_of(library: Library) -> MCPServer[Any]:
     return server
 
 
+class _Server(MCPServer[Any]):
+    """A server for models, which fill in what they should leave out."""
+
+    async def call_tool(self, name: str, arguments: Any, context: Any = None) -> Any:
+        chosen = {
+            key: value
+            for key, value in arguments.items()
+            if key in WORDS or value not in LEFT_OUT
+        }
+        try:
+            return await super().call_tool(name, chosen, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            (wrong, *_) = error.__cause__.errors()
+            raise ToolError(f"{wrong['loc'][0]}: {wrong['msg']}.") from error
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: names of files and texts may have surrogates."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return [*map(_plain, value)] if isinstance(value, list) else value
+
+
 @contextmanager
 def _mistakes_said() -> Iterator[None]:
     """Tell the agent what it can mend. Of other errors it learns nothing."""
     try:
         yield
     except StructragError as error:
-        raise ToolError(str(error)) from error
+        raise ToolError(without_surrogates(str(error))) from error
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:

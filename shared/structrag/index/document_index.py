@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from structrag.errors import IndexDamaged, InvalidParameter, check_ids
+from structrag.errors import IndexDamaged, InvalidParameter, check_ids, warn_user
 from structrag.index.add_batch import AddBatch
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
@@ -19,6 +19,7 @@ from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.routes import HostVectors
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
+from structrag.model_calls.calling import stores_awaited
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import Flow, Request
 from structrag.model_calls.runner import Runner
@@ -224,6 +225,10 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         """`add` on an event loop."""
         return await self._aadd(self._adding(documents))
 
+    def add_flow(self, documents: Iterable[Document]) -> Flow[Report]:
+        """`add` as a flow, for an index in memory."""
+        return self._add_flow(self._adding(documents))
+
     def update(self, documents: Iterable[Document]) -> Report:
         """`add` for documents that must already be in the index. If one is missing, it raises
         InvalidParameter and changes nothing."""
@@ -247,6 +252,11 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         finally:
             self._save_at_address()
         return all(deleted)
+
+    async def adelete(self, doc_id: str | Iterable[str]) -> bool:
+        """`delete` on an event loop."""
+        with stores_awaited():
+            return await asyncio.to_thread(self.delete, doc_id)
 
     def _delete(self, doc_id: str) -> bool:
         self.host.forget(doc_id, self.store)
@@ -275,20 +285,21 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     def _add(self, work: AddBatch) -> Report:
         self._check_current()
         try:
-            for group in work.groups(self.runner.call_settings.progress):
-                work.put(self.run(work.flow(group)))
+            return self.run(self._add_flow(work))
         finally:
             self._save_at_address()
-        return self._report(work)
 
     async def _aadd(self, work: AddBatch) -> Report:
         await asyncio.to_thread(self._check_current)
         try:
-            for group in work.groups(self.runner.call_settings.progress):
-                prepared = await self.arun(work.flow(group))
-                await asyncio.to_thread(work.put, prepared)
+            with stores_awaited():
+                return await self.arun(self._add_flow(work))
         finally:
             await asyncio.to_thread(self._save_at_address)
+
+    def _add_flow(self, work: AddBatch) -> Flow[Report]:
+        for group in work.groups(self.runner.call_settings.progress):
+            work.put((yield from work.flow(group)))
         return self._report(work)
 
     def run(self, flow: Flow[T]) -> T:
@@ -384,6 +395,7 @@ def check_embedder(
     path: str | os.PathLike[str], config: Mapping[str, Any], name: str
 ) -> None:
     """Raise InvalidParameter unless `name` is the embedder the index was built with."""
+    warn_of_nameless(name)
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(
             f"embedder cannot be verified: the index at {os.fspath(path)!r} was built with an "
@@ -395,6 +407,16 @@ def check_embedder(
         raise InvalidParameter(
             f"embedder must be the one the index at {os.fspath(path)!r} was built with, "
             f"{config['embedder']!r}; got {name!r}. Pass that one, or build a new index."
+        )
+
+
+def warn_of_nameless(embedder: str) -> None:
+    """Warn where the name of an embedder is that of a class, which may hold any model."""
+    if embedder.endswith("()"):
+        warn_user(
+            f"Nothing in {embedder!r} names its model, so it is not noticed if another model has "
+            "made the index. Pass name= to LangChainEmbedder or LlamaIndexEmbedder, or give the "
+            "class an attribute `model`."
         )
 
 

@@ -270,13 +270,33 @@ class Filters:
     """Conditions together: all must hold ("and"), one ("or"), or none ("not")."""
 
     how: str
-    parts: Sequence[Filter | Filters]
+    parts: Sequence[Condition]
 
     def __post_init__(self) -> None:
         check_choice("condition of the filters", self.how, HOWS)
 
     def __call__(self, metadata: Mapping[str, Any]) -> bool:
-        met = [part(metadata) for part in self.parts]
+        met = [_holds(part, metadata) for part in self.parts]
         if self.how == "not":
             return not any(met)
         return any(met) if self.how == "or" and met else all(met)
+
+
+def _holds(where: Condition, metadata: Mapping[str, Any]) -> bool:
+    if not isinstance(where, Mapping):
+        return where(dict(metadata))
+    values = allowed_values(where)
+    return all(Filter(key, "in", values[key])(metadata) for key in values)
+
+
+def narrowed(where: Condition | None, further: Condition | None) -> Condition | None:
+    """A condition that holds where both do; None sets none.
+
+    Example:
+        >>> both = narrowed({"tenant": "a"}, lambda metadata: metadata["year"] > 2020)
+        >>> both({"tenant": "a", "year": 2021}), both({"tenant": "b", "year": 2021})
+        (True, False)
+    """
+    if where is None or further is None:
+        return further if where is None else where
+    return Filters("and", (where, further))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from structrag.errors import InvalidParameter, warn_user
+from structrag.errors import InvalidParameter, ModelFailed, warn_user
 
 LSA = "lsa"  # the name that selects LSA
 NO_MODEL = "No embedding model was given"
@@ -53,6 +53,21 @@ def in_host_words(**names: str) -> Iterator[None]:
             str(error),
         )
         raise type(error)(said) from error.__cause__
+
+
+@contextmanager
+def errors_of_models() -> Iterator[None]:
+    """Let what a caller's model or store raises at a question pass as it is. So the retries and
+    fallbacks of the host, which name the errors they are for, know it."""
+    try:
+        yield
+    except ModelFailed as error:
+        cause = error.__cause__
+        if cause is None:
+            raise
+        if hasattr(cause, "add_note"):  # which says who raised it, from Python 3.11 on
+            cause.add_note(str(error))
+        raise cause from None
 
 
 def with_one_embedder(options: Mapping[str, Any], own: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from structrag.errors import check_at_least
 from structrag.models.embedders import SentenceTransformerEmbedder
 from structrag.models.transformers_margin import TransformersMargin
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter, count_tokens, without_surrogates
 
 _HELD = (
     "client",
@@ -25,10 +25,9 @@ class EncoderCounter:
     encoder: Any
 
     def __call__(self, text: str) -> int:
-        # Tokenizers refuse lone surrogates.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        read = without_surrogates(text)
         return len(
-            self.encoder.tokenizer(text, truncation=False, verbose=False)["input_ids"]
+            self.encoder.tokenizer(read, truncation=False, verbose=False)["input_ids"]
         )
 
 

@@ -115,7 +115,9 @@ def _settings_of(value: Any) -> dict[str, Any]:
     fields = getattr(kind, "model_fields", None)
     if fields is None:
         settings = {name: getattr(kind, name, None) for name in SHOWN_FIELDS}
-        settings |= {name.lstrip("_"): part for name, part in vars(value).items()}
+        settings |= {
+            name.lstrip("_"): part for name, part in _attributes(value).items()
+        }
     else:
         settings = {name: getattr(value, name, None) for name in fields}
         for name, field in fields.items():
@@ -130,6 +132,16 @@ def _settings_of(value: Any) -> dict[str, Any]:
         for name, part in settings.items()
         if not _is_empty(part) and is_setting(name) and not _is_record(name, part)
     }
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object, those in `__slots__` too."""
+    names = [*getattr(value, "__dict__", ())]
+    for base in type(value).__mro__:
+        slots = vars(base).get("__slots__", ())
+        names += [slots] if isinstance(slots, str) else slots
+    plain = (name for name in names if not name.startswith("__"))
+    return {name: getattr(value, name, None) for name in plain}
 
 
 def _is_record(name: str, part: Any) -> bool:
@@ -174,7 +186,8 @@ def _described_object(value: Any, depth: int) -> str:
         return setting_name(value) + _UNTOLD
     if hasattr(value, "encode") and hasattr(value, "max_seq_length"):
         return f"{model_label(value)}|{encoder_label(value)}"
-    return _object(value, {}, depth) if hasattr(value, "__dict__") else _UNTOLD
+    is_told = hasattr(value, "__dict__") or _attributes(value)
+    return _object(value, {}, depth) if is_told else _UNTOLD
 
 
 def _is_told(name: str, part: Any) -> bool:

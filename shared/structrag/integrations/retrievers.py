@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from structrag.errors import (
     BudgetExceeded,
@@ -21,8 +23,15 @@ from structrag.errors import (
 from structrag.integrations.metadata import INDEX_KEY
 from structrag.integrations.places import lead_of
 from structrag.model_calls.calling import cause_of
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Flow, Search, T
+from structrag.model_calls.flow import ask, handle
+from structrag.model_calls.requests import (
+    Embed,
+    EmbedTokens,
+    Flow,
+    Request,
+    Search,
+    T,
+)
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.usage import Usage, fallbacks_line
 from structrag.records import Chunk, Hit
@@ -130,6 +139,32 @@ def passage(
         path=titles,
         extras=extras,
     )
+
+
+def embedded_as(
+    flow: Flow[T], question: str, texts: Sequence[str], vector: Any = None
+) -> Flow[T]:
+    """Run `flow` with the mean vector of `texts`, or with a `vector`, as that of its question. A
+    token encoder reads the texts in place of the question."""
+
+    def answer(request: Request) -> Flow[Any]:
+        if (
+            not isinstance(request, Embed | EmbedTokens)
+            or not request.query
+            or question not in request.texts
+        ):
+            return (yield from ask(request))
+        if isinstance(request, EmbedTokens):
+            (read,) = yield from ask(replace(request, texts=(" ".join(texts),)))
+            mean = read.vector if vector is None else np.array(vector, np.float32)
+            return [replace(read, spans=0 * read.spans, vector=mean)]  # of no place
+        rows = [vector]
+        if vector is None:
+            rows = yield from ask(replace(request, texts=tuple(texts)))
+        mean = np.mean(rows, axis=0, dtype=np.float32)
+        return np.tile(mean, (len(request.texts), 1))
+
+    return handle(flow, answer)
 
 
 @contextmanager

@@ -101,3 +101,14 @@ def decides_on_vectors(settings: Any) -> bool:
     and so by LSA's where none is given."""
     margin = getattr(settings, "margin", "similarity")
     return settings.boundary_embedder is None and margin == "similarity"
+
+
+def check_without_models(
+    splitter: Any, parameter: str, embedding: str, *models: Any
+) -> None:
+    """Raise InvalidParameter for a host's splitter with models of its own, in a retriever."""
+    if any(model is not None for model in models):
+        raise InvalidParameter(
+            f"{parameter} must have no {embedding} and no llm in a retriever, which uses its own "
+            f"models; got a {type(splitter).__name__} with models. Leave them out."
+        )

@@ -17,6 +17,7 @@ from structrag.integrations.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.model_calls.flow import adrive, drive
 from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk
+from structrag.text.tokens import without_surrogates
 
 MOST_DOCUMENTS = 200  # names in a filter
 TOGETHER = 100  # entries in one call: some stores refuse more than 166 or 500
@@ -166,7 +167,7 @@ def entry_texts(entry: Entry) -> Iterator[tuple[Chunk, str, str]]:
     for view, texts in entry.views.items():
         for chunk, text in zip(entry.chunks, texts, strict=True):
             if text:
-                yield chunk, view, text
+                yield chunk, view, without_surrogates(text)
 
 
 def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[float]]]:
@@ -177,7 +178,7 @@ def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[flo
         numbers = {owner: count() for owner in owners}
         for owner, vector in zip(owners, np.asarray(vectors.matrix), strict=True):
             chunk = entry.chunks[owner]
-            text = entry.views[view][owner] or ""
+            text = without_surrogates(entry.views[view][owner] or "")
             yield chunk, view, next(numbers[owner]), text, vector.tolist()
 
 

@@ -11,11 +11,14 @@ from itertools import chain, count, islice
 from typing import Any
 from weakref import ReferenceType, ref
 
+from pydantic import BaseModel, Field
+
 from structrag._locks import Lock
 from structrag.errors import UnknownDocument, warn_user
 from structrag.integrations.documents import file_of
 from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, titles_of
 from structrag.text.heading_path import SEPARATOR
+from structrag.text.tokens import without_surrogates
 
 LONGEST = 64  # characters of a tool's name, as models' services allow
 _SHOWN = 3  # documents that are named before it becomes "and more"
@@ -119,6 +122,28 @@ def _shortened(words: str, most: int) -> str:
     return words[: most + 1].rpartition("_")[0].strip("_") or words[:most]
 
 
+class SearchInput(BaseModel):
+    """Arguments of a tool that searches."""
+
+    query: str = Field(description="A question or search words.")
+
+
+class LimitedSearchInput(SearchInput):
+    """Arguments of a tool whose searches an agent may limit."""
+
+    where: dict[str, Any] | None = Field(
+        None,
+        description="Limits the search to documents with these values in their metadata, each one "
+        "value or a list of values; null: no limit.",
+    )
+
+
+class QuestionInput(BaseModel):
+    """Arguments of a tool that answers."""
+
+    question: str = Field(description="A self-contained question.")
+
+
 NOTHING = "Nothing was found."
 # Descriptions of a tool that searches, and of one that answers.
 SEARCH = (
@@ -193,4 +218,4 @@ def shown_citations(citations: Iterable[Citation]) -> str:
     shown = [
         citation.shown(number) for number, citation in enumerate(citations, start=1)
     ]
-    return "\n\n".join(shown) or NOTHING
+    return without_surrogates("\n\n".join(shown)) or NOTHING

@@ -6,7 +6,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +51,35 @@ async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any
     return await asyncio.to_thread(
         called_in_thread, getattr(model, method), *arguments, **options
     )
+
+
+_loop: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = (
+    contextvars.ContextVar("structrag_loop", default=None)
+)
+
+
+@contextmanager
+def stores_awaited() -> Iterator[None]:
+    """Within it, worker threads call a host's store by its async methods, on this event loop."""
+    token = _loop.set(asyncio.get_running_loop())
+    try:
+        yield
+    finally:
+        _loop.reset(token)
+
+
+def call_store(
+    method: Callable[..., T],
+    amethod: Callable[..., Coroutine[Any, Any, T]],
+    *arguments: Any,
+    **options: Any,
+) -> T:
+    """Call a method of a host's store; within `stores_awaited` its async form."""
+    loop = _loop.get()
+    if loop is None:
+        return method(*arguments, **options)
+    call = amethod(*arguments, **options)
+    return asyncio.run_coroutine_threadsafe(call, loop).result()
 
 
 def called_in_thread(

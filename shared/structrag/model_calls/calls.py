@@ -23,6 +23,7 @@ from structrag.model_calls.calling import Calls, ModelCall
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import Ask, Choose, Failed, LanguageModel
 from structrag.model_calls.usage import CallTokens, counted, tokens_of, told_tokens
+from structrag.text.tokens import without_surrogates
 
 CUT_OFF = (
     "the model's output ended inside its reasoning, before the answer. Allow more output tokens, "
@@ -74,12 +75,12 @@ class Call:
 
     def alone(self) -> ModelCall:
         """The call that answers the request."""
-        arguments = (self.request.prompt, *self.further)
+        arguments = (without_surrogates(self.request.prompt), *self.further)
         return ModelCall(self.who, self.model, self.method, arguments)
 
     def with_others(self, prompts: list[str]) -> ModelCall:
         """The call that answers several prompts of one group."""
-        arguments = (prompts, *self.further)
+        arguments = (list(map(without_surrogates, prompts)), *self.further)
         return ModelCall(self.who, self.model, f"{self.method}_many", arguments)
 
     def checked(self, answer: Any) -> Any:

@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -54,6 +54,7 @@ from structrag.model_calls.settings import (
 )
 from structrag.model_calls.texts import WORKS, TextWork, VectorWork
 from structrag.model_calls.usage import CallTokens, Usage, tokens_of
+from structrag.text.tokens import without_surrogates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -227,6 +228,8 @@ class Runner:
             )
         name = getattr(route, "label", f"route {type(route).__name__}")
         is_ours = getattr(route, "is_ours", False)
+        if not is_ours:
+            request = replace(request, query=without_surrogates(request.query))
         with nullcontext() if is_ours else raised_by(name, AT_A_QUESTION):
             return (yield ModelCall(name, route, "search", (request,)))
 

@@ -28,7 +28,7 @@ from structrag.model_calls.requests import (
 )
 from structrag.model_calls.usage import Usage
 from structrag.text.arrays import Array
-from structrag.text.tokens import count_tokens
+from structrag.text.tokens import count_tokens, without_surrogates
 
 NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
 
@@ -137,6 +137,10 @@ def scorer_name(label: Any, *settings: object) -> str:
     return "|".join(map(str, (label, *settings))) if label else ""
 
 
+def _plain(texts: Sequence[str]) -> list[str]:
+    return list(map(without_surrogates, texts))
+
+
 class TextWork:
     """A request's different texts in batches, those apart that the cache holds. This is the work of
     `EmbedTokens`. None of its vectors is kept: they are a thousand times the size of their text."""
@@ -192,7 +196,7 @@ class TextWork:
     def call(self, batch: list[str]) -> ModelCall:
         """The call that answers a batch."""
         query = {"query": self.request.query}
-        return ModelCall(self.who, self.model, self.method, (batch,), query)
+        return ModelCall(self.who, self.model, self.method, (_plain(batch),), query)
 
     def check(self, answer: Any, batch: list[str]) -> Any:
         """One value a text of the batch; InvalidAnswer for anything else."""
@@ -279,7 +283,7 @@ class ScoreWork(TextWork):
         cache.put_all(values)
 
     def call(self, batch: list[str]) -> ModelCall:
-        arguments = (self.request.query, batch)
+        arguments = (without_surrogates(self.request.query), _plain(batch))
         return ModelCall(self.who, self.model, self.method, arguments)
 
     def check(self, answer: Any, batch: list[str]) -> list[float]:

@@ -23,7 +23,7 @@ from structrag.model_calls.requests import Embedder, TokenVectors
 from structrag.models.loading import encoder_label
 from structrag.models.lsa import LsaEmbedder
 from structrag.models.token_vectors import reader_of
-from structrag.text.tokens import without_lone_surrogates
+from structrag.text.tokens import without_surrogates
 
 # Texts that a tokenizer and what stands around it may count otherwise
 _PROBES = ("", "A pump, 3.5 l/min.", "Émile \U0001f600  天气\n<s>", "word " * 2000)
@@ -110,7 +110,7 @@ class SentenceTransformerEmbedder:
     def count_tokens(self, text: str) -> int:
         """The number of tokens as the encoder counts them, including special tokens and the
         document prompt."""
-        read = without_lone_surrogates(f"{self.document_prompt}{text}")
+        read = without_surrogates(f"{self.document_prompt}{text}")
         return len(
             self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"]
         )
@@ -136,7 +136,7 @@ class SentenceTransformerEmbedder:
         }
         if prompt or getattr(self.model, "default_prompt_name", None):
             options["prompt"] = prompt  # an empty one keeps the default away
-        return self.model.encode(list(map(without_lone_surrogates, texts)), **options)
+        return self.model.encode(list(map(without_surrogates, texts)), **options)
 
     @property
     def gives_tokens(self) -> bool:
@@ -177,7 +177,7 @@ class TokenizerCounter:
 
     def __call__(self, text: str) -> int:
         """The tokens of a text, special ones and the prompt's included."""
-        read = without_lone_surrogates(f"{self.prompt}{text}")
+        read = without_surrogates(f"{self.prompt}{text}")
         return len(self._loaded.encode(read).ids)
 
     @cached_property

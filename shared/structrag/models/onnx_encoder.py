@@ -15,7 +15,7 @@ from structrag.model_calls.requests import TokenVectors
 from structrag.models.loading import files_label
 from structrag.models.token_vectors import TokenReader
 from structrag.text.arrays import Array, unit_vectors
-from structrag.text.tokens import without_lone_surrogates
+from structrag.text.tokens import without_surrogates
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -115,7 +115,7 @@ class OnnxEncoder:
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text, special ones and the document prompt's included."""
-        read = without_lone_surrogates(f"{self.document_prompt}{text}")
+        read = without_surrogates(f"{self.document_prompt}{text}")
         return len(self._reader.tokenizer([read])["input_ids"][0])
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:

@@ -19,7 +19,7 @@ import numpy as np
 
 from structrag.errors import InvalidParameter, require
 from structrag.text.arrays import Array
-from structrag.text.tokens import without_lone_surrogates
+from structrag.text.tokens import without_surrogates
 
 BATCH = 256
 _DISTILLED = (
@@ -82,7 +82,7 @@ class StaticEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         vectors = self.model.encode(
-            [without_lone_surrogates(text) for text in texts],
+            [without_surrogates(text) for text in texts],
             max_length=None,
             batch_size=BATCH,
             use_multiprocessing=False,

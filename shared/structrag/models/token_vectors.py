@@ -3,7 +3,6 @@ from a ColBERT model, which was trained to match tokens one by one."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise, repeat
@@ -22,18 +21,13 @@ from structrag.models.loading import (
     weights_settings,
 )
 from structrag.text.arrays import Array, Int32Array
+from structrag.text.tokens import without_surrogates
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it
 _LONGEST = 512  # tokens of a part, for models that name no limit
 
 # Rows of tokens -> hidden states (batch, tokens, d) and text vectors (batch, d) or None.
 Forward = Callable[[Sequence[list[int]]], tuple[Array, Array | None]]
-
-
-def without_surrogates(text: str) -> str:
-    """Surrogates have no UTF-8 form; replaced one by one, so that no offset moves."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from structrag.models.margins import (
     two_way,
 )
 from structrag.models.prefix_reuse import PrefixReader, whole_logits
-from structrag.text.tokens import without_lone_surrogates
+from structrag.text.tokens import without_surrogates
 
 
 @dataclass(eq=False)
@@ -200,7 +200,7 @@ class TransformersMargin:
 
 def tokens_of_prompt(tokenizer: Any, prompt: str) -> list[int]:
     """The token ids of a prompt, in its chat template if any."""
-    prompt = without_lone_surrogates(prompt)
+    prompt = without_surrogates(prompt)
     if getattr(tokenizer, "chat_template", None):
         messages = [{"role": "user", "content": prompt}]
         prompt = tokenizer.apply_chat_template(

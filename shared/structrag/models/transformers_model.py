@@ -20,7 +20,7 @@ from structrag.models.transformers_margin import (
     tokens_of_prompt,
 )
 from structrag.text.numbers import pluralise
-from structrag.text.tokens import without_lone_surrogates
+from structrag.text.tokens import without_surrogates
 
 CUT_MARK = "\n[...]\n"  # stands where the middle of a prompt was left out
 LEAST_WINDOW = 16
@@ -333,7 +333,7 @@ class TransformersModel:
             )
 
     def _encode(self, text: str) -> list[int]:
-        text = without_lone_surrogates(text)
+        text = without_surrogates(text)
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
 

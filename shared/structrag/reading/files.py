@@ -44,6 +44,7 @@ from structrag.reading.limits import (
     reading_within,
 )
 from structrag.reading.markdown_source import without_payloads
+from structrag.reading.markup.lines import by_word
 from structrag.reading.opening import (
     check_file,
     check_reader,
@@ -61,16 +62,11 @@ if TYPE_CHECKING:
 
 
 PDF_SUFFIX = ".pdf"
-SUFFIXES = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdx": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".txt": "text",
-    ".text": "text",
-}
+SUFFIXES: dict[str, str] = by_word(
+    markdown=".md .markdown .mdx .mkd .mkdn .mdown .qmd .rmd",
+    html=".html .htm .xhtml",
+    text=".txt .text .asc .ad",
+)
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset([".doc", ".odp", ".ppt"])
 MOST_KINDS = 5  # of files left out that are named; the others are one number
@@ -441,7 +437,9 @@ def registered_format(name: str, data: bytes, format: str = "auto") -> Format | 
         found = format_named(format)
     else:
         suffix = Path(name).suffix.lower()
-        found = by_suffix(suffix) or (None if suffix in SUFFIXES else by_look(data))
+        found = by_suffix(suffix) or (
+            None if suffix in SUFFIXES else by_look(data[:4096])
+        )
     return None if found is None or found.is_markup else found
 
 
@@ -458,10 +456,11 @@ def format_of_file(name: str, text: str) -> str:
 
     Markdown and HTML are believed by their suffixes. A text file that begins like a page is HTML,
     and it is Markdown where it has headings as Markdown has them: two or more, each between blank
-    lines; so is one of reStructuredText without its own. Settings are text. A file of another
-    suffix may be code, whose comments look like headings: it is text unless it is a page or such
-    Markdown with headings of two levels. What comes from a PDF, an Office file or an address, and
-    what has no suffix, is detected from the text alone.
+    lines; so is one of reStructuredText without its own. Settings are text. Two headings as
+    AsciiDoc, Textile or a manual page has them make a file one of these. A file of another suffix
+    may be code, whose comments look like headings: it is text unless it is a page or such Markdown
+    with headings of two levels. What comes from a PDF, an Office file or an address, and what has
+    no suffix, is detected from the text alone.
     """
     suffix = Path(name).suffix.lower()
     format_of_suffix = SUFFIXES.get(suffix, "")
@@ -486,6 +485,9 @@ def format_of_file(name: str, text: str) -> str:
         return "html"
     if suffix in _SETTINGS:
         return "text"
+    markup = by_look(text[:10_000].encode("utf-8", "replace"))
+    if markup and markup.is_markup:
+        return markup.name
     is_markdown = _has_free_headings(sample, bool(format_of_suffix)) or (
         bool(format_of_suffix) and _has_other_signs(sample)
     )

@@ -7,6 +7,7 @@ other format becomes Markdown: its module has `to_markdown(data, name)`, which g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice
+from structrag.reading.decoding import decoded
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import check_characters, count_bytes, reading_within
 from structrag.reading.markdown import markdown_headings
-from structrag.reading.markup import code
+from structrag.reading.markup import by_lines, code
 from structrag.reading.outline import title_of_headings
 from structrag.reading.paging import written_places, written_starts
 from structrag.records import Document
@@ -46,8 +48,8 @@ class Format:
             Markdown.
         is_text: Whether its files are text, though they become Markdown, so that `read_text` takes
             them.
-        looks_like: Whether the first 4,096 bytes of a file are of this format; asked of files
-            without a known suffix. None: only the suffix tells.
+        looks_like: Whether the first bytes of a file are of this format (4,096, of a text 10,000
+            characters); asked of files whose suffix says little. None: only the suffix tells.
     """
 
     name: str
@@ -56,7 +58,7 @@ class Format:
     media_types: tuple[str, ...] = ()
     is_markup: bool = False
     is_text: bool = False
-    looks_like: Callable[[bytes], bool] | None = None
+    looks_like: Callable[[bytes], object] | None = None
 
     def reader(self) -> Any:
         """The module or object that reads it."""
@@ -143,6 +145,16 @@ def draft_facts(draft: Draft) -> dict[str, Any]:
     return {**written_starts(draft.page_starts), **written_places(draft.places)}
 
 
+def draft_of(data: bytes, name: str) -> Draft:
+    """The Markdown of a file inside another one; what no format is known for is read as a page."""
+    from structrag.reading.html.markdown import page_draft
+
+    format = by_suffix(Path(name).suffix) or by_look(data[:4096])
+    if format is None or format.is_markup:
+        return page_draft(decoded(data, name).text)
+    return converted(format, data, name)
+
+
 def known_suffixes() -> set[str]:
     """The suffixes of all registered formats."""
     return {suffix for format in _FORMATS.values() for suffix in format.suffixes}
@@ -160,127 +172,121 @@ def by_media_type(media_type: str) -> Format | None:
 
 def by_look(data: bytes) -> Format | None:
     """The registered format that the first bytes of a file look like."""
-    start = data[:4096]
-    looking = (f for f in _FORMATS.values() if f.looks_like)
-    return next((f for f in looking if f.looks_like and f.looks_like(start)), None)
+    looking = _FORMATS.values()
+    return next((f for f in looking if f.looks_like and f.looks_like(data)), None)
 
 
-def _is_zip_with(part: bytes) -> Callable[[bytes], bool]:
-    """Whether a file is a zip archive that names a part among its first bytes."""
-    return lambda start: start.startswith(b"PK\x03\x04") and part in start
-
-
-_OFFICE = "structrag.reading.office"
-_DATA = "structrag.reading.data"
-_MARKUP = "structrag.reading.markup"
-_OPEN_XML = "application/vnd.openxmlformats-officedocument"
-for _format in (
-    Format(
+_OPEN_XML = "application/vnd.openxmlformats-officedocument."
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_TWO_LINES = rb"(?:(?:[^\n]*\n)*?%b){2}"
+_ZIP = rb"(?s)PK\x03\x04.*"
+for _name, _module, _suffixes, _media_types, _look in (
+    (
         "docx",
-        (".docx", ".docm", ".dotx", ".dotm"),
-        f"{_OFFICE}.docx",
-        (f"{_OPEN_XML}.wordprocessingml.document",),
-        looks_like=_is_zip_with(b"word/"),
+        "office.docx",
+        ".docx .docm .dotx .dotm",
+        _OPEN_XML + "wordprocessingml.document",
+        _ZIP + b"word/",
     ),
-    Format(
+    (
         "odt",
-        (".odt", ".ott"),
-        f"{_OFFICE}.odt",
-        ("application/vnd.oasis.opendocument.text",),
-        looks_like=_is_zip_with(b"opendocument.text"),
+        "office.odt",
+        ".odt .ott",
+        _OPEN_DOCUMENT + "text",
+        _ZIP + rb"opendocument\.text",
     ),
-    Format(
-        "rtf",
-        (".rtf",),
-        f"{_OFFICE}.rtf",
-        ("application/rtf", "text/rtf"),
-        is_text=True,
-        looks_like=lambda start: start.startswith(b"{\\rtf"),
-    ),
-    Format(
+    ("rtf", "office.rtf", ".rtf", "application/rtf text/rtf", rb"\{\\rtf"),
+    (
         "pptx",
-        (".pptx", ".pptm", ".ppsx", ".potx"),
-        f"{_OFFICE}.pptx",
-        (f"{_OPEN_XML}.presentationml.presentation",),
-        looks_like=_is_zip_with(b"ppt/"),
+        "office.pptx",
+        ".pptx .pptm .ppsx .potx",
+        _OPEN_XML + "presentationml.presentation",
+        _ZIP + b"ppt/",
     ),
-    Format(
+    (
         "xlsx",
-        (".xlsx", ".xlsm", ".xltx"),
-        f"{_OFFICE}.xlsx",
-        (f"{_OPEN_XML}.spreadsheetml.sheet",),
-        looks_like=_is_zip_with(b"xl/"),
+        "office.xlsx",
+        ".xlsx .xlsm .xltx",
+        _OPEN_XML + "spreadsheetml.sheet",
+        _ZIP + b"xl/",
     ),
-    Format("xls", (".xls", ".xlt"), f"{_OFFICE}.sheets", ("application/vnd.ms-excel",)),
-    Format(
+    ("xls", "office.sheets", ".xls .xlt", "application/vnd.ms-excel", b""),
+    (
         "xlsb",
-        (".xlsb",),
-        f"{_OFFICE}.sheets",
-        ("application/vnd.ms-excel.sheet.binary.macroenabled.12",),
+        "office.sheets",
+        ".xlsb",
+        "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+        b"",
     ),
-    Format(
+    (
         "ods",
-        (".ods", ".ots"),
-        f"{_OFFICE}.sheets",
-        ("application/vnd.oasis.opendocument.spreadsheet",),
-        looks_like=_is_zip_with(b"opendocument.spreadsheet"),
+        "office.sheets",
+        ".ods .ots",
+        _OPEN_DOCUMENT + "spreadsheet",
+        _ZIP + rb"opendocument\.spreadsheet",
     ),
-    Format(
+    (
         "epub",
-        (".epub",),
-        f"{_OFFICE}.epub",
-        ("application/epub+zip",),
-        looks_like=_is_zip_with(b"application/epub+zip"),
+        "office.epub",
+        ".epub",
+        "application/epub+zip",
+        _ZIP + rb"application/epub\+zip",
     ),
-    Format(
-        "csv",
-        (".csv", ".tsv", ".tab"),
-        f"{_DATA}.csv",
-        ("text/csv", "text/tab-separated-values"),
-        is_text=True,
-    ),
-    Format(
-        "ipynb",
-        (".ipynb",),
-        f"{_DATA}.notebook",
-        ("application/x-ipynb+json",),
-        is_text=True,
-    ),
-    Format(
+    ("csv", "data.csv", ".csv .tsv .tab", "text/csv text/tab-separated-values", b""),
+    ("ipynb", "data.notebook", ".ipynb", "application/x-ipynb+json", b""),
+    (
         "subtitles",
-        (".vtt", ".srt"),
-        f"{_DATA}.subtitles",
-        ("text/vtt", "application/x-subrip"),
-        is_text=True,
-        looks_like=lambda start: start.lstrip(b"\xef\xbb\xbf").startswith(b"WEBVTT"),
+        "data.subtitles",
+        ".vtt .srt",
+        "text/vtt application/x-subrip",
+        rb"(?:\xef\xbb\xbf)?WEBVTT",
     ),
-    Format(
+    (
         "mail",
-        (".eml", ".mht", ".mhtml"),
-        f"{_DATA}.mail",
-        ("message/rfc822", "multipart/related"),
-        is_text=True,
+        "data.mail",
+        ".eml .mht .mhtml .mbox",
+        "message/rfc822 multipart/related application/mbox",
+        rb"From [^\n]{1,99}:\d\d [^\n]{1,99}\n[\w-]{1,99}:",
     ),
-    Format(
+    (
         "xml",
-        (".xml", ".nxml", ".jats", ".dbk", ".docbook"),
-        "structrag.reading.xml.articles",
-        ("application/jats+xml", "application/docbook+xml"),
-        is_text=True,
+        "xml.articles",
+        ".xml .nxml .jats .dbk .docbook .tei .dita .fb2",
+        "application/jats+xml application/docbook+xml",
+        b"",
     ),
-    Format("rst", (".rst",), f"{_MARKUP}.rst", ("text/x-rst",), is_markup=True),
-    Format("asciidoc", (".adoc", ".asciidoc"), f"{_MARKUP}.asciidoc", is_markup=True),
-    Format("org", (".org",), f"{_MARKUP}.org", ("text/org",), is_markup=True),
-    Format(
-        "mediawiki", (".mediawiki", ".wiki"), f"{_MARKUP}.mediawiki", is_markup=True
+    ("rst", "markup.rst", ".rst", "text/x-rst", b""),
+    (
+        "asciidoc",
+        "markup.asciidoc",
+        ".adoc .asciidoc",
+        "",
+        _TWO_LINES % rb"={1,6}[ \t]+[^\s=][^=\n]*\n\r?\n",
     ),
-    Format(
-        "latex", (".tex", ".latex"), f"{_MARKUP}.latex", ("text/x-tex",), is_markup=True
+    ("org", "markup.org", ".org", "text/org", b""),
+    ("mediawiki", "markup.mediawiki", ".mediawiki .wiki", "", b""),
+    ("latex", "markup.latex", ".tex .latex", "text/x-tex", b""),
+    ("typst", "markup.typst", ".typ", "", b""),
+    ("textile", "markup.textile", ".textile", "", _TWO_LINES % rb"h[1-6]\.[ ]"),
+    (
+        "roff",
+        "markup.roff",
+        ".man .mdoc .roff",
+        "text/troff",
+        _TWO_LINES % rb"\.(?:TH|SH|Dt|Sh)[ ]",
     ),
 ):
-    register_format(_format)
-for _language, _suffixes in code.SUFFIXES.items():
     register_format(
-        Format(_language, _suffixes, code.reader(_language), is_markup=True)
+        Format(
+            _name,
+            tuple(_suffixes.split()),
+            by_lines.MARKUPS.get(_name, f"structrag.reading.{_module}"),
+            tuple(_media_types.split()),
+            _module.startswith("markup"),
+            _module.startswith(("data", "xml")) or _name == "rtf",
+            re.compile(_look).match if _look else None,
+        )
     )
+for _language, _endings in code.SUFFIXES.items():
+    register_format(Format(_language, _endings, code.reader(_language), is_markup=True))
 _OURS = dict(_FORMATS)

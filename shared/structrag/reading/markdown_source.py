@@ -22,6 +22,8 @@ _OPENERS = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _HINT = re.compile(r"\$\$|\\\[|\\begin\{|\{/\*|\n---[ \t]*\n[\w\"'.-]+[ \t]*:")
+# Of a heading, as keyboards for French and Chinese write it.
+_WIDE_BLANK = re.compile(r"(?<![^\n])(#{1,6})[\u00a0\u3000](?=\S)")
 _HEADING = re.compile(r"\n#{1,6} ")
 _INK = re.compile(r"[^\n]")
 _PAYLOAD = re.compile(
@@ -77,9 +79,9 @@ def plain_source(text: str) -> str:
     """A text of the same length and lines that holds nothing that only looks like Markdown.
 
     Formulas (`$$`, `\\[`, `\\begin`), comments of MDX and the front matter of a joined file become
-    paragraphs of `x`.
+    paragraphs of `x`; a no-break or ideographic space behind `##` becomes a space.
     """
-    source = unify_line_ends(text)
+    source = _WIDE_BLANK.sub(r"\1 ", unify_line_ends(text))
     if not _HINT.search(source):
         return source
     parts, position = [], 0

@@ -5,109 +5,177 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from string import ascii_letters
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 Value = tuple[float, ...]  # 5a is 5.01
 
-# Words before numbers, by what they number, in the languages whose sentences are known.
-_LABELS = {
-    "part": "Part Book Partie Livre Titre Teil Buch Titel Parte Libro Livro Título Titolo Deel "
-    "Boek Часть Книга Раздел Частина Część Dział Část Hlava Del Avdelning Osa Kısım Μέρος Phần "
-    "الجزء الباب باب بخش भाग חלק",
-    "chapter": "Chapter Chap Chapitre Kapitel Kap Capítulo Capitulo Capitolo Capo Cap Hoofdstuk "
-    "Глава Розділ Rozdział Kapitola Kapittel Luku Peatükk Poglavje Κεφάλαιο Bölüm Capitolul BAB "
-    "Chương الفصل فصل अध्याय פרק",
-    "section": "Section Sec Sección Seção Secção Sezione Abschnitt Afdeling Paragraaf Paragraf "
-    "Avsnitt Afsnit Oddział Oddíl Jagu Odsek Ενότητα Bagian Mục القسم अनुभाग",
-    "§": "§",
-    "article": "Rule Regulation Article Artículo Articulo Artigo Articolo Artikel Art Статья "
-    "Стаття Artykuł Článek "
-    "Artikkel Artikla Člen Άρθρο Madde Articolul Pasal Điều المادة ماده धारा अनुच्छेद סעיף",
-    "clause": "Clause Item Klausel Clausola Cláusula Klauzula Klausul Пункт",
-    "outer": "Exhibit Schedule Appendix Annex Attachment Annexe Anexo Apéndice Apêndice Allegato "
-    "Appendice Anlage Anhang Bijlage Приложение Załącznik Příloha Bilag Bilaga Vedlegg Liite Lisa "
-    "Παράρτημα Priloga ملحق",
-    "item": "Step Lesson Unit Module Phase Stage Exercise Question Session Task TOP "
-    "Schritt Übung Frage Lektion Aufgabe Étape Leçon Paso Lección Passo "
-    "Lezione Lição Stap Les Шаг Урок Krok Trin Steg Lekcja",
-}
-_FAMILIES = {
-    form: family
-    for family, words in _LABELS.items()
-    for word in words.split()
-    for form in (word, word.upper())
-}
-_WORDS = [  # from one on
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty",
-    "premier deux trois quatre cinq six sept huit neuf dix onze douze",
-    "première deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième",
-    "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo",
-    "primo secondo terzo quarto quinto sesto settimo ottavo nono decimo",
-    "uno due tre quattro cinque sei sette otto nove dieci",
-    "primeiro segundo terceiro quarto quinto sexto sétimo oitavo nono décimo",
-    "um dois três quatro cinco seis sete oito nove dez",
-    "een twee drie vier vijf zes zeven acht negen tien",
-    "первая вторая третья четвёртая пятая шестая седьмая восьмая девятая десятая",
-    "الأول الثاني الثالث الرابع الخامس السادس السابع الثامن التاسع العاشر",
-    "اول دوم سوم چهارم پنجم ششم هفتم هشتم نهم دهم",
-]
-_WORD_VALUES = {
-    word: value for line in _WORDS for value, word in enumerate(line.split(), start=1)
-}
-_UNITS = {  # behind a number: 第一章, 제1장
-    **dict.fromkeys(("编", "編", "篇", "部", "部分", "편", "부"), "part"),
-    **dict.fromkeys(("章", "장"), "chapter"),
-    **dict.fromkeys(("节", "節", "절"), "section"),
-    **dict.fromkeys(("条", "條", "조"), "article"),
-    **dict.fromkeys(("课", "課", "讲", "회"), "item"),
-}
-_ORDERED = {  # behind a number or an ordinal: 2. Abschnitt, Erster Teil, 1 kap., 3 §
-    form: family
-    for word, family in (
-        *(("Teil", "part"), ("Buch", "part"), ("rész", "part"), ("osa", "part")),
-        *(("Hauptstück", "chapter"), ("Kapitel", "chapter"), ("Abschnitt", "section")),
-        *(("kap", "chapter"), ("luku", "chapter"), ("fejezet", "chapter"), ("§", "§")),
-    )
-    for form in (word, word.upper(), word.capitalize())
-}
-_STEMS = "Erst Zweit Dritt Viert Fünft Sechst Siebt Acht Neunt Zehnt Elft Zwölft"
-_ORDINALS = {
-    form: value
-    for value, stem in enumerate(_STEMS.split(), start=1)
-    for word in (f"{stem}e", f"{stem}er", f"{stem}es")
-    for form in (word, word.upper())
-}
+# Words before numbers, each line behind the family that they number, in the languages whose
+# sentences are known. What stands behind the last article of a law is as an annex.
+_LABELS = """
+part Part Partie Teil Parte Deel Часть Частина Część Část Del Osa Kısım Μέρος Phần الجزء بخش भाग
+part חלק ภาค
+book Book Livre Buch Libro Livro Boek Книга Kniha Księga Kitap Βιβλίο الكتاب کتاب ספר บรรพ
+title Title Titre Titel Título Titolo Раздел Розділ Dział Hlava Avdelning Τίτλος الباب باب שער
+title ลักษณะ
+chapter Chapter Chap Chapitre Kapitel Kap Capítulo Capitolo Capo Cap Hoofdstuk Глава Rozdział
+chapter Kapitola Kapittel Luku Peatükk Poglavje Κεφάλαιο Bölüm Capitolul BAB Chương الفصل فصل
+chapter अध्याय פרק หมวด
+section Section Sec Sección Seção Secção Sezione Abschnitt Afdeling Paragraaf Paragraf Avsnitt
+section Afsnit Oddział Oddíl Jagu Odsek Ενότητα Τμήμα Bagian Mục القسم अनुभाग סימן ส่วนที่ ส่วน
+§ §
+article Rule Regulation Article Artículo Articulo Artigo Articolo Artikel Art Статья Стаття
+article Artykuł Článek Artikkel Artikla Člen Άρθρο Madde Articolul Pasal Điều المادة ماده धारा
+article अनुच्छेद סעיף มาตรา
+clause Clause Item Klausel Clausola Cláusula Klauzula Klausul Пункт ข้อ
+outer Exhibit Schedule Appendix Annex Attachment Annexe Anexo Apéndice Apêndice Allegato Appendice
+outer Anlage Anhang Bijlage Приложение Załącznik Příloha Bilag Bilaga Vedlegg Liite Lisa Παράρτημα
+outer Priloga ملحق Disposición_adicional Disposición_transitoria Disposición_derogatoria
+outer Disposición_final Disposição_final Disposição_transitória
+item Step Lesson Unit Module Phase Stage Exercise Question Session Task TOP Schritt Übung Frage
+item Lektion Aufgabe Étape Leçon Paso Lección Passo Lezione Lição Stap Les Шаг Урок Krok Trin Steg
+item Lekcja
+"""
+_UNITS = """
+part 编 編 篇 部 部分 편 부
+chapter 章 장
+section 节 節 절
+article 条 條 조
+item 课 課 讲 회
+"""  # behind a number: 第一章, 제1장
+_ORDERED = """
+part Teil Buch rész osa Kısım Kitap
+chapter Hauptstück Kapitel kap luku fejezet Bölüm
+section Abschnitt
+§ §
+"""  # behind a number or an ordinal: 2. Abschnitt, Erster Teil, 1 kap., 3 §
+_WORDS = """
+one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+premier deux trois quatre cinq six sept huit neuf dix onze douze
+première deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième
+eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
+uno dos tres cuatro cinco seis siete ocho nueve diez once doce
+primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo
+primera segunda tercera cuarta quinta sexta séptima octava novena décima
+primo secondo terzo quarto quinto sesto settimo ottavo nono decimo
+uno due tre quattro cinque sei sette otto nove dieci
+primeiro segundo terceiro quarto quinto sexto sétimo oitavo nono décimo
+primeira segunda terceira quarta quinta sexta sétima oitava nona décima
+um dois três quatro cinco seis sete oito nove dez
+een twee drie vier vijf zes zeven acht negen tien
+первая вторая третья четвёртая пятая шестая седьмая восьмая девятая десятая
+πρώτο δεύτερο τρίτο τέταρτο πέμπτο έκτο έβδομο όγδοο ένατο δέκατο
+πρωτο δευτερο τριτο τεταρτο πεμπτο εκτο εβδομο ογδοο ενατο δεκατο
+الأول الثاني الثالث الرابع الخامس السادس السابع الثامن التاسع العاشر
+اول دوم سوم چهارم پنجم ششم هفتم هشتم نهم دهم
+ראשון שני שלישי רביעי חמישי שישי שביעי שמיני תשיעי עשירי
+único
+única
+unico
+unique
+"""  # each line from one on
+_ORDINALS = """
+Erste Zweite Dritte Vierte Fünfte Sechste Siebte Achte Neunte Zehnte Elfte Zwölfte
+Erster Zweiter Dritter Vierter Fünfter Sechster Siebter Achter Neunter Zehnter Elfter Zwölfter
+Erstes Zweites Drittes Viertes Fünftes Sechstes Siebtes Achtes Neuntes Zehntes Elftes Zwölftes
+Birinci İkinci Üçüncü Dördüncü Beşinci Altıncı Yedinci Sekizinci Dokuzuncu Onuncu
+"""
+_LETTERS = """
+אבגדהוזחט יכלמנסעפצ קרשת
+ΑΒΓΔΕϚΖΗΘ ΙΚΛΜΝΞΟΠ
+"""  # that are numbers: ones, tens, hundreds
+_SUFFIXES = (
+    "bis ter quater quinquies sexies septies octies novies decies"  # Article 2 bis
+)
 _HAN = "一二三四五六七八九"
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 
-def _any_of(words: object) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))  # type: ignore[call-overload]
+def _lines(table: str) -> list[list[str]]:
+    return [line.split() for line in table.strip().splitlines()]
+
+
+def _forms(word: str) -> set[str]:
+    """A word as it is written, and in capitals, which may have no accents."""
+    capitals = word.upper()
+    bare = "".join(sign for sign in normalize("NFD", capitals) if not combining(sign))
+    turkish = word.replace("i", "İ").upper()
+    return {
+        word,
+        word.capitalize(),
+        capitals,
+        turkish,
+        bare if bare.isupper() else word,
+    }
+
+
+def _by_form(table: str) -> dict[str, str]:
+    """The family of each word that a table has, in all its forms."""
+    return {
+        form: family
+        for family, *words in _lines(table)
+        for word in words
+        for form in _forms(word.replace("_", " "))
+    }
+
+
+def _values(table: str) -> dict[str, int]:
+    """The place of each word in its line, in all its forms."""
+    return {
+        form: value
+        for words in _lines(table)
+        for value, word in enumerate(words, start=1)
+        for form in _forms(word)
+    }
+
+
+_FAMILIES, _UNIT_FAMILIES, _ORDERED_FAMILIES = map(
+    _by_form, (_LABELS, _UNITS, _ORDERED)
+)
+_ORDINAL_VALUES = _values(_ORDINALS)
+_WORD_VALUES = {word.casefold(): value for word, value in _values(_WORDS).items()}
+_SUFFIX_VALUES = {word: i for i, word in enumerate(_SUFFIXES.split(), start=2)}
+_LETTER_NUMBERS = {
+    letter: value * 10**power
+    for rows in _lines(_LETTERS)
+    for power, row in enumerate(rows)
+    for value, letter in enumerate(row, start=1)
+}
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern of words, the longest first. Grouped by their initials, they take less time."""
+    rests: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        rests.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items())
 
 
 _SPACE = r"[ \t\u00a0\u2007\u202f\u3000]*"
 MARK = re.compile(
     rf"""
     (?:
-      (?P<ordinal>\d{{1,3}}|[IVXLC]{{1,7}}|{_any_of(_ORDINALS)})\.?{_SPACE}
-      (?P<ordered>{_any_of(_ORDERED)})(?![^\W\d_])
+      (?P<ordinal>\d{{1,3}}|[IVXLC]{{1,7}}|{_any_of(_ORDINAL_VALUES)})\.?{_SPACE}
+      (?P<ordered>{_any_of(_ORDERED_FAMILIES)})(?![^\W\d_])
     | (?:(?P<label>(?:{_any_of(_FAMILIES)})(?![^\W\d_]))\.?{_SPACE})?
       (?P<number>["“]?
-          (?:(?(label)\d{{1,5}}(?:[.．-]\d{{1,3}}){{0,5}}[a-zA-Z]?|\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
+          (?:(?(label)(?:(?:(?<=rticle\s)|(?<=RTICLE\s)|(?<=Art\.\s))[LRDA](?:\.?O)?\.?\*?{_SPACE})?
+                \d{{1,5}}(?:[.．-]\d{{1,3}}){{0,5}}
+                (?:[ \u00a0-]?(?:{_any_of(_SUFFIX_VALUES)})\b|[a-zA-Z])?
+              |\d{{1,2}}(?:[.．]\d{{1,3}}){{0,5}})
             |[A-Z](?:\.\d{{1,2}}){{1,4}}|[IVXLC]{{1,7}}|[A-Z]
-            |(?(label)(?i:{_any_of(_WORD_VALUES)})|(?!)))
-          ["”]?)(?(label)(?:er|re|ère|\.?[ºª°])?)
+            |(?(label)(?i:{_any_of(_WORD_VALUES)})|(?!))
+            |(?(label)(?:[א-ת]{{1,2}}["״][א-ת]|[א-ת]|ΣΤ|[Α-Λ]{{1,2}})['’΄´ʹ׳]?|(?!)))
+          ["”]?)(?(label)(?:er|re|ère|\.?[ºª°])?(?:\s\([^\W\d_A-Z][^()\n]{{3,40}}\))?)
     | [第제]{_SPACE}(?P<count>[\d{_HAN}零〇两{"".join(_HAN_UNITS)}]{{1,7}}){_SPACE}
-      (?P<unit>{_any_of(_UNITS)})
+      (?P<unit>{_any_of(_UNIT_FAMILIES)})(?:[の之의](?P<branch>[\d{_HAN}十]{{1,2}}))?
     | (?P<han>[{_HAN}十]{{1,3}})(?=、)
     | [（(](?P<boxed>[{_HAN}十]{{1,3}})(?=[）)])
     )
     (?P<dot>[.)．、）]?)
-    (?:{_SPACE}[:：–—-](?=\s|$)|(?=\s|$)|(?<=\d[.．、)])(?=[A-Z\u0370-\uffff])
-      |(?<=[章节節条條編编部장절조）、])|(?<=\d：)){_SPACE}""",
+    (?:{_SPACE}[:：–—ـ-](?=\s|$)|(?=\s|$)|(?<=\d[.．、)])(?=[A-Z\u0370-\uffff])
+      |(?<=[章节節条條编編部장절조）、])|(?<=[の之의].)|(?<=[の之의]..)|(?<=\d：)){_SPACE}""",
     re.VERBOSE,
 )
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
@@ -136,36 +204,48 @@ def roman_value(numeral: str) -> int:
 def read_number(mark: re.Match[str]) -> Number:
     """The number of a `MARK`."""
     if mark["ordered"]:
-        family = _ORDERED[mark["ordered"]]
-        return Number(
-            _KINDS.get(family, "number"), family, (_ordinal_value(mark["ordinal"]),)
-        )
+        value: float = _ordinal_value(mark["ordinal"])
+        return _labelled(_ORDERED_FAMILIES[mark["ordered"]], value)
     if mark["unit"]:
-        family = _UNITS[mark["unit"]]
-        return Number(
-            _KINDS.get(family, "number"), family, (_han_value(mark["count"]),)
-        )
+        value = _han_value(mark["count"]) + _han_value(mark["branch"] or "0") / 100
+        return _labelled(_UNIT_FAMILIES[mark["unit"]], value)
     if mark["han"] or mark["boxed"]:
-        value = (_han_value(mark["han"] or mark["boxed"]),)
-        return Number("letter", "一、" if mark["han"] else "（一）", value)
+        value = _han_value(mark["han"] or mark["boxed"])
+        return Number("letter", "一、" if mark["han"] else "（一）", (value,))
     shown = mark["number"].strip('"“”')
     family = _FAMILIES.get(mark["label"] or "", "")
     if family == "outer":
         return Number("" if "." in shown else "outer", family, ())
-    kind = _KINDS.get(family, "number")
-    if shown.casefold() in _WORD_VALUES and family:
-        return Number(kind, family, (_WORD_VALUES[shown.casefold()],))
+    if family and shown.casefold() in _WORD_VALUES:
+        return _labelled(family, _WORD_VALUES[shown.casefold()])
+    if family and (letters := shown.replace("ΣΤ", "Ϛ"))[0] in _LETTER_NUMBERS:
+        value = sum(_LETTER_NUMBERS.get(letter, 0) for letter in letters)
+        return _labelled(family, value)
+    if family == "article":
+        shown = shown.lstrip("LRDAO.*\u00a0 ") or shown
     if shown[0].isdigit():
-        return Number(kind, family or _arabic(mark), _arabic_value(shown))
+        return _labelled(family or _arabic(mark), *_arabic_value(shown))
     return _number_in_letters(mark, shown, family)
 
 
-_KINDS = {"part": "upper", "chapter": "upper", "article": "upper", "item": "item"}
+def _labelled(family: str, *value: float) -> Number:
+    return Number(_KINDS.get(family, "number"), family, value)
+
+
+_KINDS = dict.fromkeys(("part", "book", "title", "chapter", "article"), "upper") | {
+    "item": "item"
+}
 
 
 def is_labelled(mark: re.Match[str]) -> bool:
     """Whether a word says what is numbered: Chapter 2, 第二章, 2. Kapitel."""
     return bool(mark["label"] or mark["unit"] or mark["ordered"])
+
+
+def is_label(title: str) -> bool:
+    """Whether a title is a label alone: `ARTICLE IV`."""
+    mark = MARK.fullmatch(title)
+    return mark is not None and is_labelled(mark)
 
 
 def is_marked(mark: re.Match[str]) -> bool:
@@ -182,20 +262,22 @@ def _arabic(mark: re.Match[str]) -> str:
 
 
 def _arabic_value(shown: str) -> Value:
-    suffix = shown[-1] if shown[-1].isalpha() else ""
-    parts = re.split("[.．-]", shown.removesuffix(suffix))
-    value: list[float] = [int(part) for part in parts]
+    digits = shown.rstrip(ascii_letters + "\u00a0 -")
+    suffix = shown[len(digits) :].strip("\u00a0 -").lower()
+    value: list[float] = [int(part) for part in re.split("[.．-]", digits)]
+    if "-" in digits:  # L. 111-1-1 is beside L. 111-1
+        value[1:] = [sum(part / 1000**place for place, part in enumerate(value[1:]))]
     if len(value) > 1 and value[-1] == 0:
         value.pop()  # 3.0 is written for 3
     if suffix:
-        value[-1] += (ord(suffix.lower()) - ord("a") + 1) / 100
+        value[-1] += (_SUFFIX_VALUES.get(suffix) or ord(suffix) - ord("a") + 1) / 100
     return tuple(value)
 
 
 def _ordinal_value(shown: str) -> int:
     if shown.isdecimal():
         return int(shown)
-    return _ORDINALS.get(shown) or roman_value(shown)
+    return _ORDINAL_VALUES.get(shown) or roman_value(shown)
 
 
 def _han_value(shown: str) -> int:
@@ -242,8 +324,8 @@ def follows(number: Value, last: Value, most: float = 3) -> bool:
 
 # How far out a family stands, at most; numbers without a label 0.
 _RANKS = {
-    **{"part": -30, "chapter": -20, "article": -10, "section": -9},
-    **{"§": -8, "clause": -8},
+    **{"outer": -99, "part": -30, "book": -28, "title": -26, "chapter": -20},
+    **{"article": -10, "section": -9, "§": -8, "clause": -8},
 }
 
 
@@ -294,7 +376,7 @@ class Levels:
         """Whether the text of a number is inside the innermost heading."""
         top = self.open[-1] if self.open else None
         return top is None or (
-            top.family == family and value[: len(top.value)] == top.value
+            top.family in (family, "outer") and value[: len(top.value)] == top.value
         )
 
     def is_inside(self, coming: Number) -> bool:
@@ -309,7 +391,7 @@ class Levels:
     def _holds(self, top: _Open, rank: int, family: str, value: Value) -> bool:
         if top.family == family:
             return len(top.value) < len(value) and value[: len(top.value)] == top.value
-        if top.family in self._alone and top.rank < 0 <= rank:
+        if top.family in self._alone and top.rank < 0 <= rank and top.value:
             return len(value) > 1 and value[:1] == top.value[:1]
         return top.rank < rank
 
@@ -318,6 +400,8 @@ class Levels:
         nobody knows who holds whom, unless one is a label or Roman."""
         if family not in self._ranks:
             rank = self._fixed.get(family, 0)
+            if family == "outer":
+                return rank
             top = self.open[-1] if self.open else None
             if top and top.rank < 0:
                 rank = max(rank, top.rank + 1)
@@ -338,20 +422,14 @@ def levels_of_numbers(numbers: Sequence[Number]) -> Levels:
 
 
 def _sections_hold_articles(numbers: Sequence[Number]) -> bool:
-    """Whether an article stands between each section and the next, as in laws of the European
-    Union, but not a section between each article and the next."""
+    """Whether an article comes next behind each section, as in laws of many countries, but not a
+    section behind each article."""
+    families = [number.family for number in numbers]
 
-    def steps(family: str, other: str) -> list[bool]:
-        """Whether there is one of the other family, for each number and the next one."""
-        places = [i for i, number in enumerate(numbers) if number.family == family]
-        return [
-            any(number.family == other for number in numbers[i:j])
-            for i, j in pairwise(places)
-            if numbers[i].value < numbers[j].value
-        ]
+    def behind(family: str) -> set[str]:
+        return {below for above, below in pairwise(families) if above == family}
 
-    sections, articles = steps("section", "article"), steps("article", "section")
-    return bool(sections) and all(sections) and not all(articles)
+    return behind("section") == {"article"} and behind("article") != {"section"}
 
 
 def numbers_of_titles(titles: Sequence[str]) -> list[Number]:
@@ -382,7 +460,7 @@ _BACK_MATTER = frozenset(
     """references|bibliography|works cited|literature|literature cited|acknowledgements
     |acknowledgments|appendix|appendices|glossary|index|endnotes|further reading|abbreviations
     |author contributions|funding|conflict of interest|conflicts of interest|data availability
-    |literatur|literaturverzeichnis|quellen|quellenverzeichnis|anhang|anhänge|danksagung|glossar
+    |literatur|literaturverzeichnis|literaturhinweise|quellen|quellenverzeichnis|anhang|anhänge|danksagung|glossar
     |stichwortverzeichnis|abkürzungsverzeichnis|références|bibliographie|remerciements|annexes
     |annexe|notes|about the authors|about the author|riferimenti bibliografici|参考資料
     |glossaire|referencias|bibliografía|agradecimientos|anexos|apéndice|glosario|riferimenti
@@ -391,7 +469,18 @@ _BACK_MATTER = frozenset(
     |referencer|referanser|litteratur|kilder|lähteet|kirjallisuus|viited|kirjandus|literatura
     |seznam literatury|piśmiennictwo|литература|список литературы|благодарности|приложения
     |βιβλιογραφία|αναφορές|kaynakça|kaynaklar|ekler|参考文献|致谢|附录|引用文献|謝辞|付録|참고문헌|부록
-    |المراجع|منابع|संदर्भ""".replace("\n    ", "").split("|")
+    |المراجع|منابع|संदर्भ|附則|附则|부칙|parágrafo único|schlussbestimmungen
+    |schlussvorschriften|übergangs- und schlussbestimmungen|übergangsbestimmungen|schlußbestimmungen
+    |dispositions finales|dispositions transitoires|disposizioni finali|disposizioni transitorie
+    |disposizioni transitorie e finali|disposición final|disposición transitoria
+    |disposición adicional|disposición derogatoria|disposiciones finales|disposiciones transitorias
+    |disposiciones adicionales|disposições finais|disposições transitórias|slotbepalingen
+    |disposições finais e transitórias|final provisions|transitional provisions
+    |заключительные положения|przepisy końcowe|závěrečná ustanovení|τελικές διατάξεις|son hükümler
+    |أحكام ختامية|บทเฉพาะกาล
+    |הוראות סיום|loppusäännökset|slutbestämmelser|slutbestemmelser""".replace(
+        "\n    ", ""
+    ).split("|")
 )
 
 
@@ -402,4 +491,4 @@ def is_back_matter(title: str) -> bool:
         >>> is_back_matter("REFERENCES"), is_back_matter("Literaturverzeichnis:")
         (True, True)
     """
-    return title.rstrip(" .:").casefold() in _BACK_MATTER
+    return title.rstrip(" .:").replace("\u3000", "").casefold() in _BACK_MATTER

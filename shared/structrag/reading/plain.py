@@ -38,11 +38,11 @@ from structrag.reading.numbering import (
 from structrag.reading.plain_titles import (
     AMOUNT,
     TITLE_LENGTH,
-    TITLE_WORDS,
     is_amount,
     is_clean,
     is_loose_title,
     is_sentence_case,
+    is_short_title,
     is_verbless,
     title_ends,
 )
@@ -55,7 +55,11 @@ _EDGE = (
     + "\u200b\u200e\u200f\u2060\ufeff"
 )
 _EOL = re.compile(r"\r\n|\r|\n")
+_NOTE = re.compile(
+    r"[(（][^\W\d_A-Z][^()（）\n]{2,40}[)）]"
+)  # (normative), of an annex
 _UNDERLINE = re.compile(r"={3,}|-{3,}")
+_NO_TITLE = re.compile(r"(?:`{3}|~{3}).*|\[.*\]")  # a fence, attributes of AsciiDoc
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(?!\S)")
 _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # Where line breaks were lost, a clause starts behind two spaces or more, or behind a sentence if
@@ -99,8 +103,9 @@ class _Candidate:
     is_bare: bool = False  # a number without a title
 
 
-def plain_headings(text: str) -> list[Heading]:
-    """The headings of a plain text, in order.
+def plain_headings(text: str, *, is_marked_up: bool = False) -> list[Heading]:
+    """The headings of a plain text, in order. In a text that could mark its headings, lines in
+    title case alone are none.
 
     A single one is none. A span covers whole lines, except for run-in titles, which end where the
     clause's text begins, and titles inside a line whose line breaks were lost. Levels: numbers by
@@ -114,7 +119,8 @@ def plain_headings(text: str) -> list[Heading]:
     candidates = _without_repeats(candidates)
     candidates = _without_lists(text, candidates)
     candidates = _with_levels(candidates)
-    if sum(heading.kind != "back" for heading in candidates) < 2:
+    weak = ("back", "title") if is_marked_up else ("back",)
+    if sum(heading.kind not in weak for heading in candidates) < 2:
         return []
     used = sorted({heading.level for heading in candidates})
     return [
@@ -220,23 +226,17 @@ def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
 def _underlined(text: str, lines: list[_Line], i: int) -> int:
     """Rule 1: the level of an underlined line, else 0."""
     line = lines[i]
-    if (
-        not _blank(lines, i - 1)
-        or _blank(lines, i + 1)
-        or line.right - line.left > TITLE_LENGTH
-    ):
+    if not _blank(lines, i - 1) or _blank(lines, i + 1):
         return 0
     title = text[line.left : line.right]
     below = lines[i + 1]
     if not _UNDERLINE.fullmatch(text, below.left, below.right):
         return 0
     if (
-        len(title.split()) > TITLE_WORDS
-        or title[-1] in ".,;:"
+        not (is_short_title(title) or _RELEASE.match(title))
+        or _NO_TITLE.fullmatch(title)
         or _WIDE_SPACE.search(title)
     ):
-        return 0
-    if not (any(map(str.isalpha, title)) or _RELEASE.match(title)):
         return 0
     return 1 if text[below.left] == "=" else 2
 
@@ -304,9 +304,13 @@ def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
         if not number.kind:
             continue
         right = start + len(text[start:stop].rstrip())
-        alone = first and right == line.right and _stands_alone(text, lines, i)
-        ends = title_ends(text, mark, right, alone)
         begin = mark.end()
+        alone = (
+            first
+            and right == line.right
+            and _stands_alone(text, lines, i, begin < right)
+        )
+        ends = title_ends(text, mark, right, alone)
         loose = (
             (ends is None and first and is_free and begin < right == line.right)
             and _blank(lines, i + 1)
@@ -345,7 +349,33 @@ def _numbered_heading(
     is_label = numbered.mark.end() >= right and bool(
         number.kind != "number" or is_labelled(numbered.mark)
     )
-    return _with_next_line(text, lines, numbered.line, heading) if is_label else heading
+    if is_label:
+        return _with_next_line(text, lines, numbered.line, heading)
+    is_whole = heading.end == line.end and numbered.ends
+    return _with_rest(text, lines, numbered, heading) if is_whole else heading
+
+
+def _with_rest(
+    text: str, lines: list[_Line], numbered: NumberedLine, heading: _Candidate
+) -> _Candidate:
+    """The heading with the lines that go on with its title. They are alike in capitals, or begin
+    where the title does, and a blank line follows."""
+    first, begin = lines[numbered.line], numbered.mark.end()
+    is_capital = text[begin : first.right].isupper()
+    longer = heading
+    for i in range(numbered.line + 1, min(numbered.line + 3, len(lines))):
+        line = lines[i]
+        title = text[line.left : line.right]
+        hangs = line.left - line.start >= begin - first.start
+        if not (hangs or is_capital) or title.isupper() != is_capital:
+            break
+        if MARK.match(title) or not is_clean(title):
+            break
+        title = f"{longer.title} {_tidy(title)}"
+        longer = replace(longer, title=title, end=line.end)
+        if _blank(lines, i + 1):
+            return longer
+    return heading
 
 
 def _opens(text: str, lines: list[_Line], i: int) -> bool:
@@ -353,14 +383,16 @@ def _opens(text: str, lines: list[_Line], i: int) -> bool:
     return _blank(lines, i - 1) or "\f" in text[lines[i].start : lines[i].left]
 
 
-def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
-    """The next line is blank, or begins a sentence without a number."""
+def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> bool:
+    """The next line is blank, or begins a sentence or a title without a number."""
     if _blank(lines, i + 1):
         return True
     following = lines[i + 1]
-    return text[following.left].isupper() and not MARK.match(
-        text, following.left, following.right
-    )
+    if _NOTE.fullmatch(text, following.left, following.right):
+        return True
+    initial = text[following.left]
+    begins = initial.isupper() or (initial.isalpha() and not has_title)
+    return begins and not MARK.match(text, following.left, following.right)
 
 
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
@@ -418,10 +450,15 @@ def _with_next_line(
     if not MARK.fullmatch(label.title):
         return label
     following = _next_filled(lines, i + 1, i + 4)
-    if following is None or not _blank(lines, following + 1):
+    if following is None:
         return label
     line = lines[following]
     title = text[line.left : line.right]
+    if _NOTE.fullmatch(title):
+        label = replace(label, title=f"{label.title} {title}", end=line.end)
+        return _with_next_line(text, lines, following, label)
+    if not _blank(lines, following + 1):
+        return label
     mark = MARK.match(title)
     if (mark and read_number(mark).kind) or title[-1] in ".,;:":
         return label
@@ -492,25 +529,26 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
     are left out where their text stands under the right heading anyway."""
     has_capitals = any(heading.kind == "capitals" for heading in candidates)
     levels = levels_of_numbers([heading.number for heading in candidates])
-    inside = 0  # 1 behind an exhibit
     headings = []
     for i, heading in enumerate(candidates):
         _, family, value = heading.number
         level = heading.level
+        is_outer = bool(levels.open) and levels.open[0].family == "outer"
         if heading.is_bare and levels.holds(family, value):
             continue
-        if heading.kind == "number":
-            level = inside + levels.place(family, value, i)
+        if number := family and levels.place(family, value, i):
+            level = number
         elif heading.kind == "title":
             # Below the last number; without one below capitals, where there are any.
-            below = inside + levels.level if levels.open else int(has_capitals)
-            level = 1 + below
+            level = 1 + (levels.level or has_capitals)
         elif heading.kind != "underlined":
-            inside = int(
-                heading.kind == "outer" or (heading.kind == "capitals" and inside)
-            )
-            level = 1 + (inside if heading.kind == "capitals" else 0)
-            levels.open.clear()
+            is_outer &= heading.kind == "capitals"
+            below = [each.number[1:] for each in candidates[i + 1 : i + 2]]
+            restarts = levels.open and below == [("article", (1,))]
+            del levels.open[is_outer:]
+            level = 1 + is_outer
+            if heading.kind == "back" and restarts:  # supplementary provisions
+                levels.place("outer", (), i)
         headings.append(replace(heading, level=level))
     return headings
 

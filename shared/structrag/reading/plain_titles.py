@@ -148,6 +148,15 @@ def is_verbless(title: str) -> bool:
     return title[-1] in "?？" or not _VERB.search(title)
 
 
+def is_short_title(title: str) -> bool:
+    """Whether a line that stands out has words, is short and does not end like a sentence."""
+    if len(title) > TITLE_LENGTH or len(title.split()) > TITLE_WORDS:
+        return False
+    return not title.endswith((".", ":", ",", ";", "!")) and any(
+        map(str.isalpha, title)
+    )
+
+
 def is_sentence_case(title: str) -> bool:
     """A short phrase without a verb, in title case or not. Scripts without case are measured in
     characters."""

@@ -1,5 +1,5 @@
-"""From a `Document` to its section tree, by its format: `parse`. Also bold lines that stand for
-headings, as some converters write them, and the warning of a long document without any."""
+"""From a `Document` to its section tree, by its format: `parse`. Also the headings of Markdown that
+marks none, as some converters write it, and the warning of a long document without any."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from typing import Any
 
 from structrag.errors import InvalidParameter, warn_user
 from structrag.reading.formats import format_named
+from structrag.reading.html.text import MappedText
 from structrag.reading.markdown import line_starts, plain_title
 from structrag.reading.markdown_source import plain_source
 from structrag.reading.numbering import (
+    MARK,
     Number,
     Value,
     is_back_matter,
+    is_label,
     levels_of_numbers,
     numbers_of_titles,
 )
 from structrag.reading.outline import Outline, OutlineMemory, build_outline
-from structrag.records import Document, Heading
+from structrag.reading.plain import plain_blocks, plain_headings
+from structrag.reading.plain_titles import is_clean, is_short_title
+from structrag.records import Document, Heading, Layout
 
 __all__ = ["Outline", "check_document", "parse"]
 
@@ -57,7 +62,7 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     return outline
 
 
-def _parse(document: Document, plain_headings: bool) -> Outline:
+def _parse(document: Document, guess: bool) -> Outline:
     text = document.text
     if document.format == "markdown":
         return _markdown_outline(document, headings_of_markdown(text))
@@ -71,7 +76,9 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         from structrag.reading.html.reader import html_blocks_between
 
         find_blocks = partial(html_blocks_between, document.layout)
-        headings = nest_by_number(list(document.layout.headings))
+        headings = nest_by_number(
+            list(document.layout.headings) or _of_paragraphs(text, document.layout)
+        )
         return build_outline(document, headings, find_blocks)
     registered = format_named(document.format)
     if registered and registered.is_markup:
@@ -79,20 +86,28 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         return build_outline(
             document, reader.headings(text), partial(reader.blocks, text)
         )
-    from structrag.reading.plain import plain_blocks
-    from structrag.reading.plain import plain_headings as find_headings
-
-    headings = find_headings(text) if plain_headings else []
+    headings = plain_headings(text) if guess else []
     return build_outline(document, headings, partial(plain_blocks, text))
 
 
+def _of_paragraphs(text: str, layout: Layout) -> list[Heading]:
+    """The headings that the paragraphs of a page would have as plain text."""
+    parts = (
+        text[block.start : block.end]
+        if block.kind == "paragraph"
+        else _INK.sub("|", text[block.start : block.end])
+        for block in layout.blocks
+    )
+    return plain_headings("".join(parts), is_marked_up=True)
+
+
 def headings_of_markdown(text: str) -> list[Heading]:
-    """The headings of a Markdown text as written, front matter left out. Where there are none, bold
-    lines that stand alone may be (`bold_headings`)."""
+    """The headings of a Markdown text as written, front matter left out. Where there are none, what
+    would be a heading in plain text (`unmarked_headings`)."""
     from structrag.reading.markdown import front_matter, markdown_headings
 
     start = front_matter(text).end
-    return markdown_headings(text, start) or bold_headings(text, start)
+    return markdown_headings(text, start) or unmarked_headings(text, start)
 
 
 def remember_headings(document: Document, headings: list[Heading]) -> None:
@@ -179,8 +194,6 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
     levels = levels_of_numbers(numbers)
     depths, coming = [], deque(number for number in numbers if number.family)
     for place, (number, title) in enumerate(zip(numbers, titles, strict=True)):
-        if number.kind == "outer":  # an annex is in no article
-            levels.open.clear()
         if number.family:
             coming.popleft()
             depths.append(levels.place(number.family, number.value, place))
@@ -193,56 +206,77 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
 
 
 # A line of bold runs and nothing else: `**2 Methods**`, `**2** **Methods**`.
-BOLD_LINE = re.compile(r" {0,3}(?:\*\*[^*\s](?:[^*]*[^*\s])?\*\*[ \t]*)+$")
+_BOLD_LINE = re.compile(r"(?:\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*[ \t]*)+")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-_LENGTH, _WORDS = 100, 12  # most of a title
-_MOST = 0.5  # of all paragraphs that may be such lines
-_FEWEST = 2  # one alone is emphasis
+# Marks of bold text and the full stop before, escapes.
+_UNSEEN = re.compile(r"\.?\*\*[ \t]*\Z|\*\*|\\(?=[!-/:-@\[-`{-~])")
+_INK = re.compile(r"\S")
+_ITEM = re.compile(r"\d{1,9}[.)][ \t]")
+_LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
+_INDENTED = re.compile(r"\s{0,9}\n[ \t]{2,9}\S")  # goes on with an item
+_NO_TEXT = re.compile(
+    r"[|>`~<]|!?\["
+)  # begin tables, quotes, code, HTML, notes, pictures
 
 
-def bold_headings(text: str, start: int = 0) -> list[Heading]:
-    """Bold lines as headings of level 1.
+def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
+    """The headings of a Markdown text that marks none.
 
-    For a Markdown text without any heading. Such a line is a paragraph of its own between blank
-    lines, short, no sentence (no `.`, `:`, `,`, `;` or `!` at its end), and text follows, or a
-    line that is one too and numbered. There are at least two, and no more than paragraphs of text.
-    Else there are none.
+    They are those that the words would have as plain text, and bold lines between blank lines:
+    short, no sentences (unless numbered), with text below, or a line that is one too and numbered.
+    Where there are bold lines, all are of level 1.
 
     Example:
-        >>> headings = bold_headings("**1 Pumps**\\n\\nThey leak.\\n\\n**2 Taps**\\n\\nThey drip.")
+        >>> headings = unmarked_headings("**Pumps**\\n\\nThey leak.\\n\\n**Taps**\\n\\nThey drip.")
         >>> [heading.title for heading in headings]
-        ['1 Pumps', '2 Taps']
+        ['Pumps', 'Taps']
     """
-    if "**" not in text:
-        return []
-    paragraphs = list(_paragraphs(text, start))
-    titles = [_title(text[first:last]) for first, last in paragraphs]
+    view = MappedText()
+    has_lists = _LIST.search(text, start)
+    spans = list(_paragraphs(text, start))
+    titles = [_bold_title(text[first:last].strip()) for first, last in spans]
+    around = zip(spans, ["", *titles], titles, [*titles[1:], "-"], strict=False)
+    has_bold = False
+    for (first, last), above, title, below in around:
+        words = text[first:last].strip()
+        end = first + len(text[first:last].rstrip())
+        item = _ITEM.match(words)
+        is_item = item and (
+            _INDENTED.match(text, last)
+            or (has_lists and not is_clean(words[item.end() :]))
+        )
+        if is_item or _NO_TEXT.match(words):
+            view.add(_INK.sub("|", text[first:end]), first, end, exact=True)
+            first = end
+        for mark in _UNSEEN.finditer(text, first, end):
+            view.add(text[first : mark.start()], first, mark.start(), exact=True)
+            first = mark.end()
+        view.add(text[first:end], first, end, exact=True)
+        is_title = (
+            title
+            and not (is_label(above) or is_label(title))
+            and (not below or below[0].isdigit())
+        )
+        has_bold |= bool(is_title)
+        view.insert("\n---\n\n" if is_title else "\n\n", last - 1)
+    source_map = view.source_map(len(text))
     headings = []
-    for place, (title, (first, last)) in enumerate(
-        zip(titles, paragraphs, strict=True)
-    ):
-        following = titles[place + 1] if place + 1 < len(titles) else None
-        is_followed = following == "" or bool(following and following[0].isdigit())
-        if title and is_followed:
-            headings.append(Heading(1, title, first, last))
-    if len(headings) < _FEWEST or len(headings) > _MOST * len(paragraphs):
-        return []
+    for heading in plain_headings("".join(view.parts), is_marked_up=True):
+        first, last = source_map.span(heading.start, heading.end)
+        while first > start and text[first - 1] in "*\\":
+            first -= 1
+        level = 1 if has_bold else heading.level
+        title = plain_title(heading.title)
+        headings.append(Heading(level, title, first, min(last, len(text))))
     return headings
 
 
-def _title(paragraph: str) -> str:
+def _bold_title(paragraph: str) -> str:
     """The title that a bold line holds; "" for anything else."""
-    line = paragraph.rstrip("\r\n")
-    if "\n" in line or not BOLD_LINE.match(line):
-        return ""
-    title = " ".join(plain_title(line).split())
-    if (
-        len(title) > _LENGTH
-        or len(title.split()) > _WORDS
-        or title[-1:] in tuple(".:,;!")
-    ):
-        return ""
-    return title if any(map(str.isalpha, title)) else ""
+    title = plain_title(paragraph) if _BOLD_LINE.fullmatch(paragraph) else ""
+    if MARK.match(title):
+        title = title.removesuffix(".")
+    return title if is_short_title(title) else ""
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:

@@ -135,8 +135,10 @@ def _runs(lines: list[NumberedLine], most: int) -> list[list[NumberedLine]]:
 
 
 def _may_begin(value: Value, is_inner: bool) -> bool:
-    """Whether a list may begin with this number, of which no other tells."""
-    return value[0] <= (1 if is_inner else 3) and all(part <= 1 for part in value[1:])
+    """Whether a list may begin with this number, of which no other tells. So may a chapter of a
+    code: 211-1."""
+    is_low = value[0] <= (1 if is_inner else 3) or (len(value) > 1 and value[0] > 99)
+    return is_low and all(part <= 1 for part in value[1:])
 
 
 def _loose_family(lines: list[NumberedLine]) -> list[NumberedLine]:

@@ -54,7 +54,6 @@ class Retriever(Protocol):
         Args:
             query: The question. A blank one has no hits, unless the retriever always returns `k`.
             k: The largest number of hits, a whole number from 1; None: the retriever's setting.
-                Evidence that a language model names in `D3Retriever` is not limited.
             where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
                 (`{"year": [2020, 2021]}`), or a function of a document's metadata.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
@@ -21,6 +22,7 @@ from structrag.text.sentences import (
     word_starts,
 )
 from structrag.text.tokens import TokenCounter
+from structrag.text.turns import turn_starts
 
 PIECE = 1.0  # the cost of one more piece
 # The cost of a cut between blocks, items and so on.
@@ -30,6 +32,7 @@ ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
 _LINE_END = re.compile(r"\r\n?|\n")
 # Extra for a cut between a line that ends with a colon and what it announces.
 LEAD_IN = 0.5
+_TURN_LINES = 8  # of a chat in which turns are looked for, at most to each
 NESTED, MOST_RANKS = 0.1, 5  # extra for each level of indentation of code
 _OPENS = (":", "{", "(", "[", ",", "\\")
 _CLOSES = re.compile(
@@ -222,6 +225,8 @@ class Cutter:
             else block.start
         )
         inner = [cut for cut in block.cuts if header_end < cut < block.end]
+        if not inner and block.kind in ("paragraph", "other"):
+            inner = turns_or_lines(text, block.start, block.end)
         if inner or block.kind == "code":
             spans = list(pairwise([block.start, *inner, block.end]))
         else:
@@ -237,7 +242,7 @@ class Cutter:
             tokens = self.counter(text[start:end])
             if tokens <= room:
                 yield Atom(start, end, tokens, cost, header)
-            elif inner and block.kind in {"list", "quote", "html"}:
+            elif inner and block.kind not in ("code", "table"):
                 yield from self._inside_block(
                     text, Block("paragraph", start, end), room, cost
                 )
@@ -346,6 +351,31 @@ class Cutter:
             else:
                 high = middle
         return stops[fits]
+
+
+def turns_or_lines(text: str, start: int, end: int) -> list[int]:
+    """Where turns of a chat begin, or lines that are no wrapped prose; [] for running text.
+
+    Example:
+        >>> turns_or_lines("10:15 start\\n10:16 pump on\\n10:17 stop\\n", 0, 36)
+        [12, 26]
+    """
+    lines = text[start:end].strip("\r\n").splitlines(keepends=True)
+    if len(lines) < 3 or not all(map(str.strip, lines)):
+        return []
+    start += text[start:end].index(lines[0])
+    turns = turn_starts(text, start, end)
+    if len(turns) * _TURN_LINES > len(lines):
+        return [turn for turn in turns if turn > start]
+    width = sorted(map(len, lines))[len(lines) * 9 // 10]
+    short = sum(len(line) < 0.6 * width for line in lines)
+    heads = [line.lstrip()[:5] for line in lines]
+    alike = Counter(re.sub(r"\d", "0", head) for head in heads)
+    opening = sum(not head[0].isalpha() or head[:2].istitle() for head in heads)
+    # Wrapped lines are about as long as each other, and begin with any word.
+    if max(2 * max(short, *alike.values()), 1.1 * opening) < len(lines):
+        return []
+    return list(accumulate(map(len, lines[:-1]), initial=start))[1:]
 
 
 def lines_block(text: str, start: int, end: int) -> Block:

@@ -113,6 +113,7 @@ _MAYBE_SINGLE = re.compile("[^\x00-\u0e00\u2000-\u200c\u200e-\u2e7f]")
 _PARTS = re.compile(r"[\W_]*[^\W\d_]+|\d+|[\W_]+")
 _LINE_ENDS = (".\n", ",\n", ";\n", ":\n", ")\n", "{\n", "}\n", "]\n")
 _SPACES = re.compile(r"\s\s+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _FOLDER_VARIABLE = "TIKTOKEN_CACHE_DIR"  # where tiktoken looks for an encoding's file
 
@@ -186,7 +187,7 @@ class HuggingFaceCounter:
     tokenizer: Any = field(repr=False, compare=False)
 
     def __call__(self, text: str) -> int:
-        text = without_lone_surrogates(text)
+        text = without_surrogates(text)
         if hasattr(self.tokenizer, "to_str"):
             return len(self.tokenizer.encode(text, add_special_tokens=False).ids)
         options = {
@@ -255,13 +256,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def without_lone_surrogates(text: str) -> str:
-    """`text` with lone halves of surrogate pairs replaced by U+FFFD. They have no UTF-8 form, and
-    tokenizers refuse them."""
+def without_surrogates(text: str) -> str:
+    """`text` with U+FFFD for each surrogate, so that no offset moves. Surrogates have no UTF-8
+    form, so tokenizers and services refuse them."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return _SURROGATE.sub("\ufffd", text)
     return text
 
 

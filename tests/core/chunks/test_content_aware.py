@@ -4,6 +4,7 @@ sections."""
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -344,3 +345,57 @@ def test_later_pieces_have_the_path_of_their_section_in_front_of_the_overlap() -
         *["Top > Part"] * (len(chunks) - 1),
     ]
     assert all(chunk.text.startswith("One is here. ") for chunk in chunks[1:])
+
+
+HEADS = (  # of a message, in the copies that people make of chats
+    "03/03/2024, 10:{0:02} - {1}: ",
+    "[03.03.24, 10:{0:02}:11] {1}: ",
+    "{1}, [03.03.2024 10:{0:02}]\n",
+    "{1} 10:{0:02} AM\n",
+)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_message_begins_a_chunk(head: str) -> None:
+    texts = (
+        "Is the pump running again?",
+        "No. The seal is broken:\n1. The upper one\nDo not start it. I mean it.",
+        "I order new ones. They come on Friday: with luck.",
+    )
+    messages = [
+        head.format(i, ("Ann Lee", "Ben", "Cleo")[i % 3]) + texts[i % 3]
+        for i in range(40)
+    ]
+    document = read_text("\n".join(messages), format="text")
+    begins = tuple(message.partition("\n")[0] for message in messages)
+    for chunk in ContentAwareSplitter(max_tokens=90).split(document):
+        assert chunk.text.startswith(begins)
+
+
+LINES = {
+    "log": "2024-01-01 12:{0:02}:07 INFO [main] Valve {0} closed. Waiting for pressure",
+    "sql": "INSERT INTO pumps (id, place) VALUES ({0}, 'north. Behind the house');",
+    "yaml": "- name: pump {0}\n  place: north of the house. Behind it\n  speed: {0}",
+    "json": '{{"id": {0}, "text": "It runs. It moves water."}}',
+}
+
+
+@pytest.mark.parametrize("form", LINES.values(), ids=LINES)
+def test_lines_that_nobody_wrapped_stay_whole(form: str) -> None:
+    text = "\n".join(form.format(i) for i in range(80))
+    chunks = ContentAwareSplitter(max_tokens=60).split(read_text(text, format="text"))
+    assert len(chunks) > 10
+    assert all(not chunk.start or text[chunk.start - 1] == "\n" for chunk in chunks)
+
+
+def test_wrapped_prose_is_cut_between_sentences() -> None:
+    names = ("Ann", "Ben", "Cleo", "Dora", "Emil", "Finn", "Gina", "Hugo", "Ida", "Jan")
+    sentences = [
+        f"{name} cleans the {place} pump of the old house on day {i} and keeps a record of it."
+        for i, name in enumerate(names)
+        for place in ("upper", "lower", "middle")
+    ]
+    text = textwrap.fill(" ".join(sentences), 72)
+    chunks = ContentAwareSplitter(max_tokens=60).split(read_text(text, format="text"))
+    assert len(chunks) > 10
+    assert all(chunk.text.rstrip().endswith(".") for chunk in chunks)

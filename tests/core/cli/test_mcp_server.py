@@ -223,6 +223,67 @@ async def test_mistakes_are_said_and_nothing_else_is_read(folder: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("left_out", [None, "", "null"])
+async def test_what_a_model_fills_in_for_left_out_is_left_out(
+    folder: Path, left_out: Any
+) -> None:
+    calls: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "evidence": ({"query": "filter"}, ["max_tokens"]),
+        "search": ({"question": "filter"}, ["k"]),
+        "outline": ({}, ["document", "first", "most"]),
+        "read_section": ({"document": "pump.md"}, ["section", "start", "max_tokens"]),
+    }
+    async with connected(folder) as client:
+        for tool, (needed, optional) in calls.items():
+            plain = await called(client, tool, **needed)
+            filled = dict.fromkeys(optional, left_out)
+            assert await called(client, tool, **needed, **filled) == plain
+        (found, *_) = await called(client, "search", query="filter", k="1")
+        assert found["document"] == "pump.md"
+
+
+async def test_other_arguments_are_refused_in_a_sentence(folder: Path) -> None:
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("evidence", {"query": "x", "max_tokens": "many"}, "max_tokens: Input should"),
+        ("search", {"query": "x", "k": [1]}, "k: Input should be"),
+        ("evidence", {}, "query: Field required."),
+        ("search", {"query": None}, "query: Input should be a valid string"),
+        ("read_section", {"document": None}, "document: Field required."),
+        ("resolve", {"citation": 3}, "citation: "),
+        ("read_section", {"document": "pump.md", "section": 1.5}, "section: "),
+    ]
+    async with connected(folder) as client:
+        for tool, arguments, sentence in wrong:
+            text = await refused(client, tool, **arguments)
+            assert sentence in text and "http" not in text and "\\n" not in text
+        assert await called(client, "search", query="null") is not None
+
+
+async def test_names_and_texts_that_are_not_utf_8_are_shown_with_marks(
+    folder: Path,
+) -> None:
+    name = os.fsdecode(b"caf\xe9.ipynb")
+    cell = {"cell_type": "markdown", "metadata": {}, "source": ["A zebra \ud835 runs."]}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    try:
+        (folder / name).write_text(json.dumps(notebook))
+    except OSError:
+        pytest.skip("this file system takes only names in UTF-8")
+    async with connected(folder) as client:
+        (found, *_) = await called(client, "search", query="zebra")
+        assert found["document"] == "caf\ufffd.ipynb"
+        assert "zebra" in found["text"]
+        listed = await called(client, "outline")
+        assert "caf\ufffd.ipynb" in {one["document"] for one in listed["entries"]}
+        section = await called(client, "read_section", document=found["document"])
+        assert section["text"][found["start"] : found["end"]] == found["text"]
+        resolved = await called(client, "resolve", citation=found["citation"])
+        assert resolved["state"] == "there"
+        assert "caf\ufffd" in await refused(
+            client, "read_section", document=found["document"], section=99
+        )
+
+
 async def test_files_that_change_are_read_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,9 @@ from structrag.errors import InvalidDocument
 from structrag.reading.decoding import decoded, encoding_named
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
-from structrag.reading.html.markdown import markdown_parts
+from structrag.reading.html.markdown import markdown_parts, page_draft
 from structrag.reading.html.reader import read_html
+from structrag.reading.limits import check_depth
 from structrag.reading.office.package import refuse
 from structrag.records import Layout
 
@@ -35,14 +36,19 @@ _BROKEN = (  # what it raises on some broken headers
 _ENCODED = r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?="
 _WORD = re.compile(_ENCODED)
 _WORDS = re.compile(rf"{_ENCODED}(?:\s*{_ENCODED})*")
-_PLAIN = "text/plain"
+_PLAIN, _MESSAGE = "text/plain", "message/rfc822"
+# What parts the messages of a mailbox: a line with a date, above the headers.
+_POSTMARK = re.compile(
+    rb"^From [^\n]{1,99}:\d\d [^\n]{1,99}\n(?=[\w-]{1,99}:)", re.MULTILINE
+)
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
 
 
 def to_markdown(data: bytes, name: str = "") -> Draft:
-    """A message as Markdown: its subject as the heading, then who wrote it, its body, and the names
-    of what is attached. A saved page is the page alone.
+    """A message as Markdown: its subject as the heading, then who wrote it, its body, the names of
+    what is attached, and attached messages as sections below. A mailbox (mbox) is its messages; a
+    saved page is the page alone.
 
     Of alternatives the HTML one is read, or the plain one if that has over twice as many words.
     Nothing that a body refers to is fetched.
@@ -50,29 +56,49 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     Raises:
         InvalidDocument: It has no headers of a message, or its parts are nested too deeply.
     """
+    unsure: list[str] = []
+    if data.startswith(b"From "):
+        letters = filter(None, _POSTMARK.split(data))
+        messages = [_parsed(each, name) for each in letters]
+        parts = [part for each in messages for part in _written(each, 1, unsure)]
+        return Draft(assembled(parts), tuple(unsure))
     message = _parsed(data, name)
     subject = _header(message, "Subject")
-    unsure: list[str] = []
     if _is_page(message, name):
         page = _first_page(message)
         if page is None:
             refuse(name, "it holds no page. Save the page again.")
-        text, title, layout = read_html(_content(page))
-        parts = markdown_parts(text, layout, unsure)
-        return Draft(assembled(parts), tuple(unsure), title=title or subject)
-    facts = [f"- {key}: {text}" for key in _SHOWN if (text := _header(message, key))]
-    parts = [heading_line(1, subject)] if subject else []
-    parts.append("\n".join(facts))
-    attached: list[str] = []
-    for part, plain in _bodies(message, attached):
-        parts += _body(part, plain, unsure)
-    parts.append("\n".join(f"- Attached: {file}" for file in attached))
-    if any("Boundary" in type(defect).__name__ for defect in message.defects):
-        unsure.append("The message is cut off; its last part may be missing.")
+        draft = page_draft(_content(page))
+        return replace(draft, title=draft.title or subject)
+    parts = _written(message, 1, unsure)
     return Draft(assembled(parts), tuple(unsure), title=subject)
 
 
-def _body(part: Message, plain: Message | None, unsure: list[str]) -> list[str]:
+def _written(message: Message, level: int, unsure: list[str]) -> list[str]:
+    """A message and those inside it, with a heading of a level."""
+    check_depth(level, "messages")
+    subject = _header(message, "Subject")
+    facts = [f"- {key}: {text}" for key in _SHOWN if (text := _header(message, key))]
+    parts = [heading_line(level, subject)] if subject else []
+    parts.append("\n".join(facts))
+    attached: list[str] = []
+    inside: list[Message] = []
+    for part, plain in _bodies(message, attached):
+        if part.get_content_type() == _MESSAGE:
+            inside += _children(part)
+        else:
+            parts += _body(part, plain, level, unsure)
+    parts.append("\n".join(f"- Attached: {file}" for file in attached))
+    if any("Boundary" in type(defect).__name__ for defect in message.defects):
+        unsure.append("The message is cut off; its last part may be missing.")
+    return parts + [
+        part for each in inside for part in _written(each, level + 1, unsure)
+    ]
+
+
+def _body(
+    part: Message, plain: Message | None, level: int, unsure: list[str]
+) -> list[str]:
     """The Markdown of a body, or of its plain alternative where the page says less."""
     content = _content(part)
     if part.get_content_type() != "text/html":
@@ -81,7 +107,7 @@ def _body(part: Message, plain: Message | None, unsure: list[str]) -> list[str]:
     other = _content(plain) if plain is not None else ""
     if 2 * len(text.split()) < len(other.split()):
         return _paragraphs(other)
-    return markdown_parts(text, _below(layout), unsure)
+    return markdown_parts(text, _below(layout, level), unsure)
 
 
 def _parsed(data: bytes, name: str) -> Message:
@@ -200,9 +226,13 @@ def _bodies(
                 stack.append((best, other))
         elif part.get_content_maintype() == "multipart" and children:
             stack += [(child, other) for child in reversed(children)]
-        elif kind.startswith("multipart/") or (
-            kind in (_PLAIN, "text/html")
-            and part.get_content_disposition() != "attachment"
+        elif (
+            kind.startswith("multipart/")
+            or (kind == _MESSAGE and children)
+            or (
+                kind in (_PLAIN, "text/html")
+                and part.get_content_disposition() != "attachment"
+            )
         ):
             shown.append((part, other))
         else:
@@ -213,8 +243,6 @@ def _bodies(
 def _attached(part: Message, kind: str) -> str:
     file = _parameter(part, "Content-Disposition", "filename")
     file = file or _parameter(part, "Content-Type", "name")
-    if not file and kind == "message/rfc822":
-        file = next((_header(child, "Subject") for child in _children(part)), "")
     is_inside = "Content-Location" in part or "Content-ID" in part  # of a page
     return " ".join((file or ("" if is_inside else kind)).split())
 
@@ -226,13 +254,12 @@ def _content(part: Message) -> str:
     return _decoded(data, label).replace("\0", "")
 
 
-def _below(layout: Layout) -> Layout:
+def _below(layout: Layout, level: int) -> Layout:
     """The layout with its headings below that of the subject."""
-    headings = layout.headings
-    if all(heading.level > 1 for heading in headings):
-        return layout
-    below = tuple(replace(heading, level=heading.level + 1) for heading in headings)
-    return replace(layout, headings=below)
+    highest = min((heading.level for heading in layout.headings), default=level + 1)
+    lower = max(0, level + 1 - highest)
+    below = (replace(each, level=each.level + lower) for each in layout.headings)
+    return replace(layout, headings=tuple(below))
 
 
 def _paragraphs(text: str) -> list[str]:

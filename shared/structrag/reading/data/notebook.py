@@ -10,11 +10,13 @@ from typing import Any
 from structrag.reading.data.placed import placed_draft
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import escaped_lines, fenced, heading_line
+from structrag.reading.html.markdown import page_draft
 from structrag.reading.office.package import refuse
 from structrag.text.numbers import pluralise, whole_number
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_NAME = re.compile(r"<[A-Za-z_][^<>]*>")  # of an object, all that plain text says of it
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _IMAGES = ("png", "jpeg", "svg", "pdf")  # keys of nbformat 3
 
@@ -23,7 +25,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     """A notebook as Markdown. Places are "cell 1" and so on.
 
     Markdown cells stand as they are, code and the texts that it printed are fenced, raw cells are
-    text without headings. Images of outputs are left out and counted.
+    text without headings. Of an object that plain text only names, its Markdown, HTML or LaTeX is
+    read. Images of outputs are left out and counted.
 
     Raises:
         InvalidDocument: The file is not a notebook, or its JSON is broken or too deep.
@@ -63,7 +66,9 @@ def _blocks(cell: dict[str, Any], language: str) -> Iterator[str]:
         yield fenced(source, shown) if source.strip() else ""
         for output in _outputs(cell):
             text = _printed(output).rstrip()
-            yield fenced(text) if text.strip() else ""
+            is_name = not text or _NAME.fullmatch(text)
+            shown = _shown(_dict(output.get("data"))) if is_name else ""
+            yield shown or (fenced(text) if text.strip() else "")
     elif kind == "markdown":
         yield _closed(source)
     elif kind == "heading" and source.strip():  # nbformat 3
@@ -115,6 +120,17 @@ def _printed(output: dict[str, Any]) -> str:
     else:
         text = _text(_dict(output.get("data")).get("text/plain", output.get("text")))
     return _COLOUR.sub("", text)
+
+
+def _shown(data: dict[str, Any]) -> str:
+    """What a notebook shows of an object, as Markdown."""
+    if markdown := _text(data.get("text/markdown")):
+        return _closed(markdown)
+    source = _text(data.get("text/html"))
+    # A script draws a picture, and its page has only buttons.
+    if source and "<script" not in source:
+        return page_draft(source).text.strip()
+    return _text(data.get("text/latex"))
 
 
 def _has_image(output: dict[str, Any]) -> bool:

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import re
 
+from structrag.reading.drafts import Draft
 from structrag.reading.escaping import (
+    assembled,
     escaped_lines,
     fenced,
     heading_line,
 )
+from structrag.reading.html.reader import read_html
 from structrag.reading.tables import pipe_table
 from structrag.records import Block, Heading, Layout
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
+def page_draft(source: str) -> Draft:
+    """A page as Markdown."""
+    unsure: list[str] = []
+    text, title, layout = read_html(source)
+    parts = markdown_parts(text, layout, unsure)
+    return Draft(assembled(parts), tuple(unsure), title=title)
+
+
 def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
-    """Blocks of Markdown of what `read_html` read. Sentences on what may be wrong are appended to
-    `unsure`."""
+    """Blocks of Markdown of what `read_html` read, "" for a blank one. Sentences on what may be
+    wrong are appended to `unsure`."""
     parts: list[str] = []
     pieces: list[Heading | Block] = [*layout.headings, *layout.blocks]
     for piece in sorted(pieces, key=lambda piece: piece.start):
         raw = text[piece.start : piece.end]
         if not raw.strip():
-            continue
-        if isinstance(piece, Heading):
+            parts.append("")
+        elif isinstance(piece, Heading):
             parts.append(heading_line(piece.level, piece.title))
         else:
             parts.append(_block(piece, raw, unsure))

@@ -15,6 +15,7 @@ from operator import itemgetter
 from structrag.reading.markup.lines import (
     Element,
     Lines,
+    by_word,
     code,
     elements,
     filled,
@@ -46,21 +47,9 @@ _ITEM = re.compile(
     r"[ ]*(?:-|\*{1,5}|\.{1,5}|•|\d+\.|[A-Za-z]\.|[ivx]+\)|<[\d.]+>)[ ]+\S"
 )
 _TERM = re.compile(r"(?!//).*\S(?::{2,4}|;;)(?:[ ]|$)")
-_MARKS: dict[str, BlockKind] = {
-    "-": "code",
-    ".": "code",
-    "`": "code",
-    "+": "other",
-    "/": "other",
-    "_": "quote",
-    "=": "other",
-    "*": "other",
-    "~": "other",
-    "|": "table",
-    ",": "table",
-    ":": "table",
-    "!": "table",
-}
+_MARKS: dict[str, BlockKind] = by_word(
+    code="- . `", other="+ / = * ~", quote="_", table="| , : !"
+)
 
 
 def headings(text: str) -> list[Heading]:

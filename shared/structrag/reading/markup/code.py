@@ -15,19 +15,25 @@ from structrag.records import Block, Heading
 
 # Each language with the suffixes of its files; its grammar is the package `tree-sitter-NAME`.
 SUFFIXES = {
-    "python": (".py", ".pyi"),
-    "javascript": (".js", ".mjs", ".cjs", ".jsx"),
-    "typescript": (".ts", ".mts", ".cts"),
-    "tsx": (".tsx",),
-    "java": (".java",),
-    "go": (".go",),
-    "rust": (".rs",),
-    "c": (".c", ".h"),
-    "cpp": (".cpp", ".cc", ".cxx", ".hpp", ".hh"),
-    "c_sharp": (".cs",),
-    "ruby": (".rb",),
-    "php": (".php",),
-    "bash": (".sh", ".bash"),
+    language: tuple(suffixes.split())
+    for language, suffixes in (
+        line.split(maxsplit=1)
+        for line in """
+            python .py .pyi
+            javascript .js .mjs .cjs .jsx
+            typescript .ts .mts .cts
+            tsx .tsx
+            java .java
+            go .go
+            rust .rs
+            c .c .h
+            cpp .cpp .cc .cxx .hpp .hh
+            c_sharp .cs
+            ruby .rb
+            php .php
+            bash .sh .bash
+        """.strip().splitlines()
+    )
 }
 _DEFINITION = re.compile(
     r"(?:variable_declarator|class|module|method|singleton_method|internal_module|type_spec|macro_definition"

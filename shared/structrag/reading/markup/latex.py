@@ -24,6 +24,7 @@ from structrag.reading.limits import (
 from structrag.reading.markup.lines import (
     Element,
     Lines,
+    by_word,
     code,
     paragraph,
     tiled,
@@ -32,16 +33,19 @@ from structrag.reading.opening import file_bytes, shown
 from structrag.records import Block, BlockKind, Heading
 
 _LEVELS = {
-    "part": 0,
-    "addpart": 0,
-    "chapter": 1,
-    "addchap": 1,
-    "section": 2,
-    "addsec": 2,
-    "subsection": 3,
-    "subsubsection": 4,
-    "paragraph": 5,
-    "subparagraph": 6,
+    name: level
+    for level, names in enumerate(
+        (
+            "part addpart",
+            "chapter addchap",
+            "section addsec",
+            "subsection",
+            "subsubsection frametitle begin{frame}",
+            "paragraph",
+            "subparagraph",
+        )
+    )
+    for name in names.split()
 }
 _VERBATIM = (
     r"verbatim\*?|Verbatim\*?|lstlisting|minted|comment|alltt|filecontents\*?"
@@ -56,8 +60,8 @@ _TOKEN = re.compile(
     _HIDDEN + r"|(?P<never>\\iffalse\b)|(?P<end>\\end\{document\})"
     r"|\\(?P<define>(?:re|provide)?(?:newc|c)ommand\*?|[gex]?def(?=\\)|newenvironment\*?"
     r"|titleformat\*?|DeclareRobustCommand\*?)(?![A-Za-z])"
-    r"|\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|add(?:part|chap|sec))"
-    r"\*?(?=[\s\[{%])"
+    r"|\\(?P<name>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|add(?:part|chap|sec)"
+    r"|frametitle|begin\{frame\})\*?(?:<[^<>\n]{0,40}>)?(?=[\s\[{%])"
 )
 _INPUT = re.compile(
     _HIDDEN
@@ -101,23 +105,16 @@ _NAMED = re.compile(
     r"\\(?!math|text|left|right|display|limits|rm\b|bf\b|it\b|cal\b)"
     r"([A-Za-z]+)(?![A-Za-z{])[ \t]*"
 )
-_SYMBOLS = {
-    **{"ss": "ß", "o": "ø", "O": "Ø", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ"},
-    **{
-        "aa": "å",
-        "AA": "Å",
-        "l": "ł",
-        "L": "Ł",
-        "i": "i",
-        "j": "j",
-        "S": "§",
-        "P": "¶",
-    },
-    **{"TeX": "TeX", "LaTeX": "LaTeX", "BibTeX": "BibTeX", "ldots": "…", "dots": "…"},
-    **{"textendash": "–", "textemdash": "—", "textbackslash": "\\", "copyright": "©"},
-    **{"textasciitilde": "~", "times": "×", "infty": "∞", "to": "→", "rightarrow": "→"},
-    **{"quad": " ", "qquad": " ", "space": " ", "newline": " ", "linebreak": " "},
-}
+_SYMBOLS = dict.fromkeys(
+    ("quad", "qquad", "space", "newline", "linebreak"), " "
+) | dict(
+    re.findall(
+        r"(\w+)=(\S+)",
+        "ss=ß o=ø O=Ø ae=æ AE=Æ oe=œ OE=Œ aa=å AA=Å l=ł L=Ł i=i j=j S=§ P=¶ TeX=TeX LaTeX=LaTeX "
+        "BibTeX=BibTeX ldots=… dots=… textendash=– textemdash=— textbackslash=\\ copyright=© "
+        "textasciitilde=~ times=× infty=∞ to=→ rightarrow=→",
+    )
+)
 _ESCAPED = {"{": "\ue000", "}": "\ue001", "$": "\ue002", "-": "", "/": "", "!": ""}
 _RESTORED = str.maketrans({"\ue000": "{", "\ue001": "}", "\ue002": "$"})
 # --- blocks
@@ -126,19 +123,15 @@ _ITEM = re.compile(r"\s*\\item\b")
 _MATH = re.compile(r"\s*(?:(\\\[)|(\$\$))")
 _ROW_END = re.compile(r"\\\\|\\tabularnewline")
 _LINE = re.compile(r"\s*\\(?:hline|midrule|cmidrule|toprule|endhead|endfirsthead)\b")
-_KINDS: dict[str, BlockKind] = {
-    **dict.fromkeys(
-        ("equation", "align", "gather", "multline", "eqnarray", "math"), "math"
-    ),
-    **dict.fromkeys(("displaymath", "flalign", "alignat", "IEEEeqnarray"), "math"),
-    **dict.fromkeys(("verbatim", "Verbatim", "lstlisting", "minted", "alltt"), "code"),
-    **dict.fromkeys(("algorithm", "algorithmic", "BVerbatim", "filecontents"), "code"),
-    **dict.fromkeys(("tabular", "tabularx", "table", "longtable", "tabulary"), "table"),
-    **dict.fromkeys(("itemize", "enumerate", "description", "thebibliography"), "list"),
-    **dict.fromkeys(("figure", "tikzpicture", "picture", "wrapfigure"), "image"),
-    **dict.fromkeys(("quote", "quotation", "verse"), "quote"),
-    "comment": "other",
-}
+_KINDS: dict[str, BlockKind] = by_word(
+    math="equation align gather multline eqnarray math displaymath flalign alignat IEEEeqnarray",
+    code="verbatim Verbatim lstlisting minted alltt algorithm algorithmic BVerbatim filecontents",
+    table="tabular tabularx table longtable tabulary",
+    list="itemize enumerate description thebibliography",
+    image="figure tikzpicture picture wrapfigure",
+    quote="quote quotation verse",
+    other="comment",
+)
 
 
 def headings(text: str) -> list[Heading]:
@@ -166,8 +159,8 @@ def headings(text: str) -> list[Heading]:
             if group:
                 at = group[1]
                 span = _whole_lines(text, match.start(), at)
-                title = _clean(text[group[0] : at - 1], macros)
-                found.append(Heading(_LEVELS[match["name"]], title, *span))
+                if title := _clean(text[group[0] : at - 1], macros):
+                    found.append(Heading(_LEVELS[match["name"]], title, *span))
     highest = min((heading.level for heading in found), default=0) - 1
     return [Heading(h.level - highest, h.title, h.start, h.end) for h in found]
 

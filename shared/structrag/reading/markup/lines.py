@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from io import StringIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from structrag.records import Block, BlockKind
+
+
+def by_word(**groups: str) -> dict[str, Any]:
+    """Each word with the name of its group.
+
+    Example:
+        >>> by_word(code="src example", quote="verse")
+        {'src': 'code', 'example': 'code', 'verse': 'quote'}
+    """
+    return {word: name for name, words in groups.items() for word in words.split()}
 
 
 class SourceLine(NamedTuple):

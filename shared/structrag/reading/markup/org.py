@@ -7,6 +7,7 @@ import re
 from structrag.reading.markup.lines import (
     Element,
     Lines,
+    by_word,
     code,
     items,
     paragraph,
@@ -33,13 +34,7 @@ _IMAGE = re.compile(
     r"[ ]*\[\[[^\]]*\.(?:png|jpe?g|gif|svg|webp)\](?:\[[^\]]*\])?\]", re.IGNORECASE
 )
 _BREAKS = re.compile(r"[ ]*(?:#\+\w|:[\w-]+:$|\||\\begin\{|:[ ])")
-_KINDS: dict[str, BlockKind] = {
-    "src": "code",
-    "example": "code",
-    "export": "code",
-    "quote": "quote",
-    "verse": "quote",
-}
+_KINDS: dict[str, BlockKind] = by_word(code="src example export", quote="quote verse")
 
 
 def headings(text: str) -> list[Heading]:

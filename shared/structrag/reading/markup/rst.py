@@ -14,6 +14,7 @@ from unicodedata import combining, east_asian_width
 from structrag.reading.markup.lines import (
     Element,
     Lines,
+    by_word,
     code,
     elements,
     filled,
@@ -39,23 +40,13 @@ _SIMPLE = re.compile(r"=+(?:[ ]+=+)+")
 _DIRECTIVE = re.compile(r"\.\.[ ]+(?:\|[^|]*\|[ ]+)?([\w:.+-]+?)[ ]?::(?:[ ]|$)")
 _EXPLICIT = re.compile(r"(?:\.\.|__)(?:[ ]|$)")
 _ROW = re.compile(r"[ ]+\*[ ]+-")
-_KINDS: dict[str, BlockKind] = {
-    "code": "code",
-    "code-block": "code",
-    "sourcecode": "code",
-    "parsed-literal": "code",
-    "doctest": "code",
-    "testcode": "code",
-    "productionlist": "code",
-    "raw": "code",
-    "math": "math",
-    "image": "image",
-    "figure": "image",
-    "table": "table",
-    "list-table": "table",
-    "csv-table": "table",
-    "epigraph": "quote",
-}
+_KINDS: dict[str, BlockKind] = by_word(
+    code="code code-block sourcecode parsed-literal doctest testcode productionlist raw",
+    math="math",
+    image="image figure",
+    table="table list-table csv-table",
+    quote="epigraph",
+)
 
 
 def headings(text: str) -> list[Heading]:

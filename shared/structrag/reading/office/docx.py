@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
+from structrag.reading.formats import draft_of
 from structrag.reading.formulas import linear
+from structrag.reading.limits import use_part
 from structrag.reading.looks import look_of
 from structrag.reading.office.docx_styles import (
     Numbering,
@@ -19,6 +21,7 @@ from structrag.reading.office.docx_styles import (
     outline_level,
     value,
 )
+from structrag.reading.office.drawings import R, targets
 from structrag.reading.office.package import Package, walk
 from structrag.reading.office.story import (
     PAGE,
@@ -37,10 +40,11 @@ _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDraw
 _VML = "{urn:schemas-microsoft-com:vml}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
+_MOST_INSERTED = 50  # files of one name, which may hold each other
 _DEEPEST = 8  # level of a list, from 0
 _NAMES_NOT_SHOWN = (
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr sdtPr sdtEndPr instrText "
-    "delText delInstrText fldData annotationRef ffData"
+    "delText delInstrText fldData annotationRef"
 )
 _NOT_SHOWN = {f"{W}{name}" for name in _NAMES_NOT_SHOWN.split()}
 _SIGNS = {
@@ -93,7 +97,8 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     pieces = reader.pieces
     notes = {n: reader.note(element) for n, element in list(reader.noted.items())}
     core = package.related("", "core-properties")
-    return to_draft(pieces, notes, reader.title or package.title(core))
+    title = reader.title or package.title(core)
+    return to_draft(pieces, notes, title, reader.unsure)
 
 
 @dataclass(slots=True)
@@ -122,6 +127,9 @@ class _WordReader:
             if each.get(f"{W}type", "normal") == "normal"
         }
         self.title = ""
+        self.unsure: list[str] = []
+        self._package, self._main = package, main
+        self._targets = targets(package, main)
         self.pieces: list[StoryPiece] = []
         self.noted: dict[int, Element] = {}
         self._numbers: dict[Element, int] = {}
@@ -141,6 +149,9 @@ class _WordReader:
             f"{W}br": self._break,
             f"{W}sym": self._symbol,
             f"{W}ruby": self._ruby,
+            f"{W}checkBox": self._field,
+            f"{W}ddList": self._field,
+            f"{W}altChunk": self._insert,
             f"{W}tbl": self._open_table,
             f"{W}tr": self._open_row,
             f"{W}tc": self._open_story,
@@ -280,6 +291,30 @@ class _WordReader:
         for name, form in (("rubyBase", "{}"), ("rt", "({})")):
             words = element.iterfind(f"{W}{name}//{W}t")
             self._add(form.format("".join(each.text or "" for each in words)))
+        return False
+
+    def _field(self, element: Element) -> bool:
+        """A check box or a list of an old form, as it is filled in."""
+        said = (element.find(f"{W}{each}") for each in ("checked", "result", "default"))
+        state = next((each for each in said if each is not None), None)
+        if element.tag == f"{W}checkBox":
+            self._add("☒" if is_on(state) else "☐")
+        for entry in element.findall(f"{W}listEntry")[number(state) :][:1]:
+            self._add(value(entry))
+        return False
+
+    def _insert(self, element: Element) -> bool:
+        """A file of any format, which Word shows in place."""
+        relation = element.get(f"{R}id", "")
+        part = self._targets.get(relation, self._main)
+        if part == self._main or use_part(f"inserted {part}") > _MOST_INSERTED:
+            self.unsure.append(
+                f"The inserted file {relation} is missing or holds itself; it was left out."
+            )
+            return False
+        draft = draft_of(self._package.data(part), f"{self._package.name}/{part}")
+        self.unsure += draft.uncertain
+        self.pieces.append(StoryPiece(draft.text.strip(), is_markdown=True))
         return False
 
     def _note(self, element: Element) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from xml.etree.ElementTree import Element
 
 from structrag.reading.escaping import escaped_line
@@ -40,7 +41,7 @@ def targets(package: Package, part: str) -> dict[str, str]:
 
 
 def shapes(tree: Element) -> Iterator[Element]:
-    """The shapes below `tree` in their order, those of groups too."""
+    """The shapes below `tree` by their places, row by row, those of groups too."""
     stack = [tree]
     while stack:
         element = stack.pop()
@@ -53,13 +54,44 @@ def shapes(tree: Element) -> Iterator[Element]:
             children = list(element)
         else:
             continue
-        stack += reversed(children)
+        stack += reversed(_in_rows(children))
+
+
+def _in_rows(children: Iterable[Element]) -> list[Element]:
+    """Those with places from the top, those side by side from the left. One is beside another if it
+    begins above its middle. One whose place is that of its layout stays behind the one before."""
+    box = (0, 0, 0)
+    boxes = [(*(box := _box(each) or box), each) for each in children]
+    row = end = 0
+    rows = []
+    for top, middle, left, each in sorted(boxes, key=itemgetter(0)):
+        if top >= end:
+            row, end = row + 1, middle
+        rows.append((row, left, each))
+    return [each for _, _, each in sorted(rows, key=itemgetter(0, 1))]
+
+
+def _box(shape: Element) -> tuple[int, int, int] | None:
+    """The top of a shape or group, its middle, and its left edge."""
+    places = (
+        each if local(each) == "xfrm" else each.find(f"{A}xfrm") for each in shape
+    )
+    place = next((each for each in places if each is not None), None)
+    if place is None or len(place) < 2:
+        return None
+    left, top = (whole_number(place[0].get(name), 0) for name in "xy")
+    return top, top + whole_number(place[1].get("cy"), 0) // 2, left
 
 
 def alternative(shape: Element) -> str:
     """The alternative text of a shape."""
+    return " ".join(named(shape, "descr").split())
+
+
+def named(shape: Element, key: str = "name") -> str:
+    """What a shape is called, or is said to show ("descr")."""
     found = next((each for each in shape.iter() if local(each) == "cNvPr"), None)
-    return "" if found is None else " ".join(found.get("descr", "").split())
+    return "" if found is None else found.get(key, "")
 
 
 def paragraph_text(paragraph: Element) -> str:

@@ -168,3 +168,14 @@ def clock(seconds: int) -> str:
     """
     minutes, second = divmod(abs(seconds), 60)
     return f"{'-' * (seconds < 0)}{minutes // 60}:{minutes % 60:02}:{second:02}"
+
+
+def digits(number: float) -> str:
+    """A number as people write it: up to 15 digits, and all of a long whole number.
+
+    Example:
+        >>> digits(0.1 + 0.2), digits(12345678901234568.0)
+        ('0.3', '12345678901234568')
+    """
+    is_whole = abs(number) < 1e21 and number == int(number)
+    return str(int(number)) if is_whole else format(number, ".15g")

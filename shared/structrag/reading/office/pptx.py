@@ -6,24 +6,31 @@ from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
 from structrag.reading.office.drawings import (
+    A,
     R,
     add_shape,
     local,
+    named,
     plain_text,
     shapes,
     targets,
 )
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
+from structrag.reading.plain_titles import is_short_title
+from structrag.text.numbers import whole_number
 
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_SIZE = 1800  # of type, where nothing says it
 _REPEATED = ("sldNum", "dt", "ftr")  # number, date and footer of a slide
 
 
 def to_markdown(data: bytes, name: str = "") -> Draft:
     """A PowerPoint file as Markdown, in the order in which its slides are shown.
 
-    The title of a slide is a heading; a slide without one goes on with the section before. Notes
+    The title of a slide is a heading; so is its first short text in the largest type, where none is
+    named its title. A slide without one goes on with the section before. Shapes come by their
+    places, row by row. Notes
     are quotes below their slide, charts are tables, pictures their alternative texts. Slide
     numbers, dates and footers are left out. Hidden slides are kept, and named in `uncertain`.
 
@@ -65,6 +72,7 @@ class _Slides:
         found = [] if tree is None else list(shapes(tree))
         kinds = [_placeholder(shape) for shape in found]
         titles = [i for i, kind in enumerate(kinds) if kind in ("title", "ctrTitle")]
+        titles = titles or _titles_by_look(found, kinds)
         title = plain_text(found[titles[0]]) if titles else ""
         self.placed.enter(label)
         self.placed.heading(1, title)
@@ -89,6 +97,28 @@ class _Slides:
         for shape in () if tree is None else shapes(tree):
             if _placeholder(shape) == "body":
                 self.placed.quote(plain_text(shape))
+
+
+def _titles_by_look(found: list[Element], kinds: list[str]) -> list[int]:
+    """The place of the shape that looks like a slide's title, if there is one: it is named so, or
+    is the first and in the largest type, and some other text is smaller."""
+    texts = {
+        i: plain_text(shape)
+        for i, (shape, kind) in enumerate(zip(found, kinds, strict=True))
+        if local(shape) == "sp" and kind not in _REPEATED
+    }
+    texts = {i: text for i, text in texts.items() if text}
+    titles = [i for i in texts if named(found[i]).startswith("Title")]
+    sizes = [_size(found[i]) for i in texts]
+    if sizes and sizes[0] == max(sizes) > min(sizes[1:], default=_SIZE):
+        titles += texts
+    return [i for i in titles[:1] if is_short_title(texts[i])]
+
+
+def _size(shape: Element) -> int:
+    """The largest type of a shape's runs, in hundredths of a point."""
+    sizes = (each.get("sz") for each in shape.iter(f"{A}rPr"))
+    return max((whole_number(size, _SIZE) for size in sizes), default=_SIZE)
 
 
 def _placeholder(shape: Element) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
+from zipfile import ZipFile
 
 from structrag.errors import InvalidDocument, require
 from structrag.reading.drafts import Draft
@@ -22,13 +23,14 @@ from structrag.reading.limits import (
     reading_within,
     spend_characters,
 )
-from structrag.reading.office.grid import Sheet, clock
+from structrag.reading.office.grid import Sheet, clock, digits
 from structrag.reading.office.package import ENCRYPTED, OLE, Package, refuse
 from structrag.reading.office.placed import PlacedText
 from structrag.reading.processes import can_start, is_reader, read_apart
 
 _DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _READ = (".xml", ".bin", ".rels")  # parts that calamine reads
+_AMOUNT = re.compile(rb'office:value-type="(?:percentage|currency)"([^<>]*)')
 _ADVICE = "Save it again, as .xlsx."
 
 
@@ -42,7 +44,9 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     require("python_calamine", extra="sheets")
     size = len(data)
     if not data.startswith(OLE) or ENCRYPTED in data:
-        size = _checked_size(Package(data, name))
+        package = Package(data, name)
+        size = _checked_size(package)
+        data = _with_shown(package, data)
     reply = _cells(data, name, size)
     placed = PlacedText()
     unsure = []
@@ -66,6 +70,25 @@ def _checked_size(package: Package) -> int:
         package.refuse("it holds no sheets. Give it the suffix of its real format.")
     parts = (part for part in set(package.names) if part.endswith(_READ))
     return sum(len(package.data(part)) for part in parts)
+
+
+def _with_shown(package: Package, data: bytes) -> bytes:
+    """An ODS file whose percentages and amounts of money are the texts that it shows."""
+    content = package.data("content.xml") if "content.xml" in package else b""
+    shown = _AMOUNT.sub(
+        lambda cell: (
+            b'office:value-type="string"' + cell[1].replace(b"office:value", b"value")
+        ),
+        content,
+    )
+    if shown == content:
+        return data
+    file = io.BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr("content.xml", shown)
+        for part in ("mimetype", "META-INF/manifest.xml"):
+            archive.writestr(part, package.data(part))
+    return file.getvalue()
 
 
 def _cells(data: bytes, name: str, size: int) -> dict[str, Any]:
@@ -131,7 +154,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float | int):
-        return format(value, ".15g")
+        return digits(value)
     if isinstance(value, datetime.timedelta):
         return clock(round(value.total_seconds()))
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():

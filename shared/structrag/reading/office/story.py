@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
 from structrag.reading.looks import add_run
+from structrag.reading.numbering import is_label
+from structrag.reading.plain_titles import is_clean, is_short_title
 from structrag.reading.tables import Cell, pipe_table, spread
 
 PAGE = "\f"  # stands in a text where a page begins
@@ -37,6 +40,7 @@ class StoryPiece:
     notes: tuple[int, ...] = ()  # whose marks stand in it
     rows: tuple[tuple[Cell, ...], ...] = ()  # of a table
     header_rows: int = 1
+    is_markdown: bool = False  # its text, which stays as it is
 
     @property
     def is_heading(self) -> bool:
@@ -151,7 +155,7 @@ def to_draft(
         for each in (items, depths, waiting):
             each.clear()
 
-    for piece in pieces:
+    for piece in pieces if has_headings else _without_titles(pieces):
         if not piece.depth:
             close()
         waiting += piece.notes
@@ -174,6 +178,23 @@ def to_draft(
     return Draft(text, uncertain=tuple(uncertain), page_starts=page_starts, title=title)
 
 
+def _without_titles(pieces: Sequence[StoryPiece]) -> Iterator[StoryPiece]:
+    """The pieces, with the numbered titles of clauses as paragraphs instead of items of lists.
+
+    Such an item is short, in bold type or capitals or numbered with a word (`Section 2.`), and has
+    deeper items or text below.
+    """
+    for piece, below in pairwise([*pieces, StoryPiece("")]):
+        stands_out = piece.is_bold or (piece.text.isupper() and is_clean(piece.text))
+        is_title = is_short_title(piece.text.removesuffix(".")) and (
+            stands_out or is_label(piece.label)
+        )
+        has_text = below.depth > piece.depth or (below.text and not below.depth)
+        if piece.depth and piece.label and is_title and has_text:
+            piece = replace(piece, text=f"{piece.label} {piece.text}", depth=0)
+        yield piece
+
+
 def _written(piece: StoryPiece, level: int, *, mark_bold: bool) -> str:
     if piece.rows:
         return pipe_table(spread(piece.rows, piece.header_rows), piece.header_rows)
@@ -181,6 +202,8 @@ def _written(piece: StoryPiece, level: int, *, mark_bold: bool) -> str:
         words = f"{piece.label} {piece.text}".replace(PAGE, " ").split()
         line = heading_line(min(level, _MOST_LEVEL), " ".join(words))
         return PAGE * piece.text.count(PAGE) + line
+    if piece.is_markdown:
+        return piece.text
     if mark_bold and piece.is_bold and "\n" not in piece.text:
         text = piece.text.replace(PAGE, "").strip().replace("*", "\\*")
         return f"{PAGE * piece.text.count(PAGE)}**{text}**"

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from structrag.reading.drafts import Draft
 from structrag.reading.looks import add_run, look_of
 from structrag.reading.office.drawings import R, add_shape, shapes, targets
-from structrag.reading.office.grid import Place, Sheet, clock
+from structrag.reading.office.grid import Place, Sheet, clock, digits
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
 from structrag.text.numbers import whole_number
@@ -19,6 +19,14 @@ _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _DURATION_FORMAT = 46  # [h]:mm:ss
 _LONGEST_FORMAT = 255  # characters that Excel allows
 _NOT_CODES = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h|m|s)[^\]]*\]')
+# What a number format shows beside its digits: the text in quotes, a currency, one character.
+_LITERAL = re.compile(
+    r'\[\$([^-\[\]]{0,9})[^\[\]]{0,20}\]|"([^"]{0,99})"|\\(.)|_.|\*.|\[[^\[\]]{0,20}\]'
+)
+_NUMBER_FORMAT = re.compile(
+    r"([^0#?.%,]*)([0#?](?:[0#?,]*[0#?])?)(?:\.([0#?]+))?(%?)([^0#?.%,]*)"
+)
+_BUILT_IN = {"9": "0%", "10": "0.00%", "44": "$#,##0.00"}
 _REFERENCE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -59,6 +67,10 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
             _read(sheet, part, values)
             sheet.write()
         _add_related(package, relation.target, placed)
+    if values.formulas:
+        unsure.append(
+            f"Formulas without a stored value, which stand in place: {values.formulas}."
+        )
     return placed.draft(uncertain=unsure)
 
 
@@ -76,15 +88,15 @@ class _Values:
             "true",
         )
         self._dates: dict[str, bool] = {}  # style -> whether it is a duration
+        self._formats: dict[str, re.Match[str]] = {}  # of numbers with more than digits
+        self.formulas = 0  # without a value
         styles = package.related(main, "styles")
         if styles:
             self._read_styles(package.xml(styles))
 
     def _read_styles(self, root: Element) -> None:
         codes = {
-            each.get("numFmtId", ""): each.get("formatCode", "")[
-                :_LONGEST_FORMAT
-            ].lower()
+            each.get("numFmtId", ""): each.get("formatCode", "")[:_LONGEST_FORMAT]
             for each in root.iter(f"{_S}numFmt")
         }
         durations = {
@@ -92,19 +104,27 @@ class _Values:
         }
         for number, written in codes.items():
             durations.pop(number, None)
-            code = _NOT_CODES.sub("", written.split(";")[0])
+            code = _NOT_CODES.sub("", written.split(";")[0].lower())
             if re.search("[dmyhs]", code) and "general" not in code:
                 durations[number] = "[" in code
         for i, style in enumerate(root.findall(f"{_S}cellXfs/{_S}xf")):
             number = style.get("numFmtId", "0")
+            code = codes.get(number, _BUILT_IN.get(number, "")).partition(";")[0]
+            shown = _NUMBER_FORMAT.fullmatch(_LITERAL.sub(r"\1\2\3", code))
             if number in durations:
                 self._dates[str(i)] = durations[number]
+            elif shown and (shown[0].strip("#0,.?") or shown[0].startswith("00")):
+                self._formats[str(i)] = shown
 
     def of(self, cell: Element) -> str:
         kind = cell.get("t", "n")
         if kind == "inlineStr":
             return "".join(map(_string, cell.findall(f"{_S}is")))
         value = cell.findtext(f"{_S}v") or ""
+        formula = cell.findtext(f"{_S}f")
+        if kind == "n" and not value and formula is not None:
+            self.formulas += 1
+            return f"={formula}"
         if kind == "s":
             place = whole_number(value, -1, len(self._strings) - 1)
             return self._strings[place] if place >= 0 else ""
@@ -117,7 +137,9 @@ class _Values:
             style = cell.get("s", "0")
             if style in self._dates:
                 return self._date(number, is_duration=self._dates[style])
-            return format(number, ".15g")
+            if style in self._formats:
+                return _shown(number, *self._formats[style].groups(""))
+            return value if value.isdigit() else digits(number)
         except (ValueError, OverflowError):
             return value
 
@@ -132,6 +154,16 @@ class _Values:
             first = datetime.datetime(1899, 12, 30 if days >= 60 else 31)
         date = first + datetime.timedelta(0, seconds)
         return str(date if date.time() != datetime.time() else date.date())
+
+
+def _shown(
+    number: float, before: str, whole: str, decimals: str, percent: str, behind: str
+) -> str:
+    """A number as its format shows it."""
+    places = len(decimals)
+    width = "," if "," in whole else f"0{whole.count('0') + places + (places > 0)}"
+    digits = f"{abs(number) * (100 if percent else 1):{width}.{places}f}"
+    return f"{'-' * (number < 0)}{before}{digits}{percent}{behind}".strip()
 
 
 def _string(element: Element) -> str:

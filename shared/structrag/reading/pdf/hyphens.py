@@ -1,5 +1,5 @@
-"""Decide whether the hyphen of a word broken at a line end belongs to the word, with the help of a
-list of English stems (see `english_stems_LICENSE.txt`)."""
+"""What a list of English stems (see `english_stems_LICENSE.txt`) decides: whether the hyphen of a
+word broken at a line end belongs to the word, and which ligature a word lacks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from itertools import product
 
 import Stemmer
 
@@ -78,6 +79,39 @@ class Hyphens:
         """Whether the hyphen stands for the rest of a later word. As in "pre- and post-war":
         nothing is to be joined there."""
         return second in _SUSPENDED and not self.counts[f"{first}{second}".casefold()]
+
+
+UNNAMED = re.compile("[\x01\x03-\x08\x0e-\x1f]")
+_LACKING = re.compile(
+    rf"[A-Za-z]{{0,30}}{UNNAMED.pattern}(?:[A-Za-z]|{UNNAMED.pattern}){{0,30}}"
+)
+_LIGATURES = ("fi", "fl", "ff", "ffi", "ffl")
+
+
+def named_ligatures(text: str) -> dict[int, str]:
+    """What control characters in words stand for, by their places: the one ligature that makes the
+    word English, else the usual one of such words, else U+FFFD."""
+    names = {sign.start(): "\ufffd" for sign in UNNAMED.finditer(text)}
+    usual: Counter[tuple[str, str]] = Counter()
+    words = [word for word in _LACKING.finditer(text) if len(word[0]) > 1]
+    for word in words:
+        signs = sorted(set(UNNAMED.findall(word[0])))[:2]
+        tables = [
+            str.maketrans(dict(zip(signs, way, strict=True)))
+            for way in product(_LIGATURES, repeat=len(signs))
+        ]
+        known = are_english([word[0].lower().translate(table) for table in tables])
+        if known.count(True) == 1:
+            table = tables[known.index(True)]
+            usual.update((sign, table[ord(sign)]) for sign in signs)
+            for sign in UNNAMED.finditer(text, *word.span()):
+                names[sign.start()] = table[ord(sign[0])]
+    best = {sign: ligature for (sign, ligature), _ in reversed(usual.most_common())}
+    for word in words:
+        for sign in UNNAMED.finditer(text, *word.span()):
+            if names[sign.start()] == "\ufffd":
+                names[sign.start()] = best.get(sign[0], "\ufffd")
+    return names
 
 
 def are_english(words: Sequence[str]) -> list[bool]:

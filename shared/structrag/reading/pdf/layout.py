@@ -14,6 +14,7 @@ from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_line, fenced, heading_line
 from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
+from structrag.reading.pdf.bidi import is_rtl
 from structrag.reading.pdf.heading_styles import (
     Body,
     StyledBlock,
@@ -343,7 +344,8 @@ def _ruled_table(
             before = texts.get(cell, "")
             texts[cell] = joiner.join(before, text) if before else text
     rows = sorted({row for row, _ in texts})
-    columns = sorted({column for _, column in texts})
+    from_right = is_rtl("".join(texts.values()))
+    columns = sorted({column for _, column in texts}, reverse=from_right)
     cells = [[texts.get((row, column), "") for column in columns] for row in rows]
     lefts = tuple(grid.columns[column] for column in columns)
     return _CellGrid(cells, lefts, ((0, page),))
@@ -581,6 +583,8 @@ def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
                 f"On page {number} the file does not say which {unknown} characters it shows; "
                 "they are U+FFFD here."
             )
+        if page.comments:
+            yield f"Page {number} has {pluralise(page.comments, 'comment')}: left out."
 
 
 def _loose_note(group: _Loose) -> str:

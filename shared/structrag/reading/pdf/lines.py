@@ -3,107 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+from unicodedata import bidirectional
 
+from structrag.reading.pdf.bidi import has_rtl, is_rtl, logical_order, with_brackets
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import TextPiece, Turn
+from structrag.reading.pdf.rows import space_between
 
+# Of the font size, by which the baselines of a row may differ, and those of raised figures.
+_SAME_ROW, _MOST_RAISED = 0.45, 0.7
+_SAME_BASELINE = 0.15  # the same for what a file draws apart
+_ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
-# Of the font size; a piece over another by more is its shadow, or other text.
+_UNSPACED_GAP = 0.5  # the same in scripts that set no blanks between words
+# Of the font size; a piece over another by more is other text.
 _MOST_OVERLAP = 0.5
 _SMALL, _RAISED = (
     0.9,
     0.12,
 )  # of the type's size: a raised digit is smaller, and set off by more
+_FIGURES = "0123456789-\u2212+"
 _SMALL_CAPITALS = (
     1.5  # times their size: the capitals beside them are smaller than that
 )
-_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
-@dataclass
-class _Run:
+class _Glyph(NamedTuple):
+    """A piece on the turned page. One of a script from right to left is what one glyph shows."""
+
+    piece: TextPiece
+    number: int  # its place in the order of the file, which tells where blanks are
     left: float
     right: float
     baseline: float
-    last: tuple[float, float]  # left and right of the last piece
-    upright: bool
-    faint: bool
-    drawn: int  # place in the order of the file
-    text: list[str] = field(default_factory=list)
-    # Characters by size of the type.
-    sizes: dict[float, int] = field(default_factory=dict)
-    lead: int | None = (
-        None  # characters before the first in upright type of usual weight
-    )
-    bold: int = 0  # characters
-    italic: int = 0
-    mono: int = 0
-
-    def add(self, piece: TextPiece, left: float, right: float, baseline: float) -> None:
-        stands_out = piece.style.bold or piece.style.italic
-        if self.lead is None and not stands_out and any(map(str.isalpha, piece.text)):
-            before = len(" ".join("".join(self.text).split()))
-            self.lead = before if self.bold or self.italic else 0
-        self.text.append(self._apart(piece, self.baseline - baseline))
-        self.left = min(self.left, left)
-        self.right = max(self.right, right)
-        self.last = (left, right)
-        size, count = piece.style.size, len(piece.text)
-        self.sizes[size] = self.sizes.get(size, 0) + count
-        if piece.style.bold:
-            self.bold += count
-        if piece.style.italic:
-            self.italic += count
-        if piece.style.mono:
-            self.mono += count
-
-    def _apart(self, piece: TextPiece, raised: float) -> str:
-        """A piece as it joins the text: digits that are raised, or lowered ones behind a digit,
-        are no part of a number."""
-        before = "".join(self.text)
-        if not before or piece.space:
-            return f" {piece.text}" if before else piece.text
-        size, digits = self.size, piece.text.lstrip("-−+")[:1].isdigit()
-        small = piece.style.size < _SMALL * size
-        if digits and small and raised > _RAISED * size:
-            return f"^{piece.text}"
-        if digits and small and -raised > _RAISED * size and before[-1].isdigit():
-            return f"_{piece.text}"
-        follows_mark = (
-            size < _SMALL * piece.style.size and -raised > _RAISED * piece.style.size
-        )
-        return f" {piece.text}" if follows_mark and before.isdigit() else piece.text
-
-    @property
-    def size(self) -> float:
-        """That of most characters; of capitals with small capitals that of the capitals."""
-        largest = max(self.sizes)
-        if "".join(self.text).isupper() and largest < _SMALL_CAPITALS * min(self.sizes):
-            return largest
-        return max(self.sizes, key=lambda size: (self.sizes[size], size))
-
-    def line(self, text: str) -> Line:
-        size = self.size
-        half = sum(self.sizes.values()) / 2
-        top = self.baseline - 0.8 * size
-        return Line(
-            text,
-            size,
-            self.bold > half,
-            self.left,
-            self.right,
-            top,
-            top + size,
-            self.upright,
-            self.italic > half,
-            self.faint,
-            self.mono > half,
-            self.drawn,
-            self.lead or 0,
-        )
+    row: float  # the baseline of its row
+    place: float  # where it stands in the row: its middle if it shows a mark
+    size: float
+    is_mark: bool
 
 
 def lines_of(
@@ -111,65 +52,257 @@ def lines_of(
 ) -> list[Line]:
     """The page's lines, unsorted: runs of text on one row. A wide gap ends a run, and a rule of a
     table."""
-    runs = list(_runs(pieces, turn, grids))
-    upright = sorted(
-        (run for run in runs if run.upright), key=lambda run: (run.baseline, run.left)
-    )
-    turned = [run.line(_text(run)) for run in runs if not run.upright]
-    return _joined([run.line(_text(run)) for run in upright], grids) + turned
+    text = "".join(piece.text for piece in pieces)
+    by_glyph = has_rtl(text)
+    share = 4 if is_rtl(text) else 2
+    whole = _one_a_glyph(pieces) if by_glyph else pieces
+    upright: list[_Glyph] = []
+    turned: list[list[_Glyph]] = []
+    for number, piece in enumerate(whole):
+        glyph = _glyph(piece, number, turn, by_glyph)
+        if abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10:
+            upright.append(glyph)
+        # Turned text follows the file, as its places do not tell.
+        elif (
+            turned
+            and not piece.ended
+            and piece.style.faint == turned[-1][0].piece.style.faint
+        ):
+            turned[-1].append(glyph)
+        else:
+            turned.append([glyph])
+    lines = [
+        _line(list(_as_read(run, share)) if by_glyph else run, True)
+        for row in _rows(upright, _SAME_ROW if by_glyph else _SAME_BASELINE)
+        for run in _runs(row, grids)
+    ]
+    return lines + [_line(run, False) for run in turned]
 
 
-def _text(run: _Run) -> str:
-    text = "".join(run.text)
+def _glyph(piece: TextPiece, number: int, turn: Turn, by_glyph: bool) -> _Glyph:
+    left, _, right, _ = turn.rectangle(*piece.box)
+    x, y = turn.point(*piece.baseline)
+    place = left
+    marks = list(map(_is_mark, piece.text)) if by_glyph else [False]
+    if by_glyph:
+        left, place = x, (left + right) / 2 if any(marks) else x
+        number *= 2  # of glyphs it does not tell
+    size = piece.style.size
+    return _Glyph(piece, number, left, right, y, y, place, size, marks[0])
+
+
+def _line(run: Sequence[_Glyph], upright: bool) -> Line:
+    baseline = max(run, key=lambda glyph: glyph.size).baseline
+    parts: list[str] = []
+    sizes: dict[float, int] = {}
+    for i, glyph in enumerate(run):
+        shown = glyph.piece.text
+        if i and glyph.piece.space:
+            shown = f" {shown}"
+        elif i:
+            shown = _mark(parts, sizes, run[i - 1], glyph, baseline) + shown
+        parts.append(shown)
+        sizes[glyph.size] = sizes.get(glyph.size, 0) + len(glyph.piece.text)
+    text = "".join(parts)
     if any("\ud800" <= character <= "\udfff" for character in text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return " ".join(text.split())
+    size = _usual(sizes)
+    # That of capitals with small capitals is that of the capitals.
+    if text.isupper() and max(sizes) < _SMALL_CAPITALS * min(sizes):
+        size = max(sizes)
+    top = baseline - 0.8 * size
+    styles = [glyph.piece.style for glyph in run]
+    lead = 0
+    if styles.count(styles[0]) < len(styles):
+        apart = [style.bold or style.italic for style in styles]
+        plain = (any(map(str.isalpha, part)) for part in parts)
+        first = next(
+            (i for i, is_plain in enumerate(plain) if is_plain and not apart[i]), 0
+        )
+        if any(apart[:first]):
+            lead = len(" ".join("".join(parts[:first]).split()))
+
+    def mostly(kind: str) -> bool:
+        pairs = zip(run, styles, strict=True)
+        count = sum(
+            len(glyph.piece.text) for glyph, style in pairs if getattr(style, kind)
+        )
+        return 2 * count > sum(sizes.values())
+
+    return Line(
+        " ".join(text.split()),
+        size,
+        mostly("bold"),
+        min(glyph.left for glyph in run),
+        max(glyph.right for glyph in run),
+        top,
+        top + size,
+        upright,
+        mostly("italic"),
+        styles[0].faint,
+        mostly("mono"),
+        min(-1 if glyph.piece.drawn_by == 0 else glyph.number for glyph in run),
+        lead,
+    )
 
 
-def _runs(
-    pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid]
-) -> Iterator[_Run]:
-    run: _Run | None = None
-    for number, piece in enumerate(pieces):
-        left, _, right, _ = turn.rectangle(*piece.box)
-        _, baseline = turn.point(*piece.baseline)
-        upright = abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
-        if run is not None and not _continues(
-            run, piece, left, right, baseline, upright, grids
+def _mark(
+    parts: Sequence[str],
+    sizes: dict[float, int],
+    last: _Glyph,
+    glyph: _Glyph,
+    baseline: float,
+) -> str:
+    """What parts a piece from those before it where no blank does: digits that are raised, or
+    lowered ones behind a digit, are no part of a number."""
+    if (
+        len(sizes) == 1 and glyph.size in sizes
+    ) or last.baseline == glyph.baseline != baseline:
+        return ""
+    size, is_figure = _usual(sizes), glyph.piece.text[0] in _FIGURES
+    raised = (baseline - glyph.baseline) / size
+    if is_figure and glyph.size < _SMALL * size and abs(raised) > _RAISED:
+        if raised > 0:
+            return "^"
+        return "_" if parts[-1][-1].isdigit() else ""
+    follows_mark = size < _SMALL * glyph.size and len(parts) == 1 and parts[0].isdigit()
+    return " " if follows_mark else ""
+
+
+def _usual(sizes: dict[float, int]) -> float:
+    return max(sizes, key=lambda size: (sizes[size], size))
+
+
+def _rows(glyphs: Sequence[_Glyph], reach: float) -> list[list[_Glyph]]:
+    """Glyphs by baseline, which may differ by `reach` times the type's size."""
+    level: defaultdict[float, list[_Glyph]] = defaultdict(list)
+    for glyph in _levelled(glyphs):
+        level[round(glyph.row, 1)].append(glyph)
+    rows: list[list[_Glyph]] = []
+    top = 0.0
+    for height, group in sorted(level.items(), key=itemgetter(0)):
+        if rows and height - top <= reach * max(glyph.size for glyph in group):
+            rows[-1] += group
+        else:
+            rows.append(group)
+            top = height
+    return rows
+
+
+def _levelled(glyphs: Iterable[_Glyph]) -> list[_Glyph]:
+    """Glyphs, with what stands a little above or below the one drawn before or after, and beside
+    it, in its row. Small ones may be raised by more."""
+    level: list[_Glyph] = []
+    base = last = None
+    for glyph in glyphs:
+        if base and last and glyph.row != last.row:
+            is_mark = last.size < _SMALL * glyph.size
+            if is_mark and _stands_beside(last, glyph, glyph):
+                level[-1] = last._replace(row=glyph.row)
+            elif glyph.size <= base.size and _stands_beside(glyph, last, base):
+                glyph = glyph._replace(row=base.row)
+        if not base or glyph.row != base.row or glyph.size > base.size:
+            base = glyph
+        last = glyph
+        level.append(glyph)
+    return level
+
+
+def _stands_beside(glyph: _Glyph, other: _Glyph, base: _Glyph) -> bool:
+    most = _MOST_RAISED if glyph.size < _SMALL * base.size else _SAME_ROW
+    return (
+        -_SAME_ROW <= (base.row - glyph.row) / base.size <= most
+        and glyph.left - other.right < glyph.size
+        and other.left - glyph.right < glyph.size
+    )
+
+
+def _runs(row: Iterable[_Glyph], grids: Sequence[Grid]) -> Iterator[list[_Glyph]]:
+    """What stands between wide gaps and rules, from left to right; it says where blanks are."""
+    run: list[_Glyph] = []
+    blank = False
+    for glyph in sorted(row, key=lambda glyph: glyph.place):
+        piece = glyph.piece
+        if piece.text.isspace():
+            blank = True
+            continue
+        last = run[-1] if run else glyph
+        if run and glyph.is_mark:
+            text = last.piece.text + piece.text
+            run[-1] = last._replace(piece=last.piece._replace(text=text))
+            continue
+        gap, larger = glyph.left - last.right, max(glyph.size, last.size)
+        if (
+            run
+            and piece.text == last.piece.text
+            and glyph.left - last.left <= 0.15 * larger
+        ):
+            continue  # its shadow
+        if run and not (
+            -_MOST_OVERLAP * larger <= gap <= GAP * min(glyph.size, last.size)
+            and piece.style.faint == last.piece.style.faint
+            and not (grids and _ruled(grids, last.right, glyph.left, glyph.baseline))
         ):
             yield run
-            run = None
-        if run is None:
-            faint = piece.style.faint
-            run = _Run(left, right, baseline, (left, right), upright, faint, number)
-        run.add(piece, left, right, baseline)
-    if run is not None:
+            run = []
+        if run and (glyph.number != last.number + 1 or piece.ended):
+            apart = space_between(last.piece.text, piece.text)
+            least = _WORD_GAP if apart else _UNSPACED_GAP
+            space = blank or gap > least * larger
+            glyph = glyph._replace(piece=piece._replace(space=space))
+        run.append(glyph)
+        blank = False
+    if run:
         yield run
 
 
-def _continues(
-    run: _Run,
-    piece: TextPiece,
-    left: float,
-    right: float,
-    baseline: float,
-    upright: bool,
-    grids: Sequence[Grid],
-) -> bool:
-    """Whether a piece goes on with the run. Turned text follows the file, as its places do not
-    tell."""
-    if run.upright != upright or run.faint != piece.style.faint:
-        return False
-    if not upright:
-        return not piece.ended
-    sizes = piece.style.size, next(iter(run.sizes))
-    size = max(sizes)
-    if abs(baseline - run.baseline) > 0.45 * size:
-        return False
-    last_left, last_right = run.last
-    gap = max(left - last_right, last_left - right)
-    near = -_MOST_OVERLAP * size <= gap <= GAP * min(sizes)
-    return near and not _ruled(grids, last_right, left, baseline)
+def _as_read(run: Sequence[_Glyph], share: int) -> Iterator[_Glyph]:
+    """Words made of glyphs, in the order in which they are read."""
+    units: list[_Glyph] = []
+    for glyph in run:
+        if glyph.piece.space and units:
+            # What is drawn apart is of another direction: "25 kg" from right to left.
+            is_apart = glyph.piece.drawn_by != units[-1].piece.drawn_by
+            blank = glyph.piece._replace(text="\t" if is_apart else " ")
+            units.append(glyph._replace(piece=blank))
+        units.append(glyph)
+    texts = [glyph.piece.text for glyph in units]
+    order = logical_order(texts, is_rtl("".join(texts), share))
+    text = with_brackets("".join(texts[place] for place in order))
+    start = 0
+    for place in order:
+        end = start + len(texts[place])
+        if not texts[place].isspace():
+            space = text[start - 1 : start].isspace()
+            piece = units[place].piece._replace(text=text[start:end], space=space)
+            yield units[place]._replace(piece=piece)
+        start = end
+
+
+def _one_a_glyph(pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
+    """The pieces, with what one glyph shows together. PDFium gives letters from right to left in
+    reverse, unless it parts their box, and blanks of its own where the order of the file jumps."""
+    shown: defaultdict[tuple[Any, ...], list[TextPiece]] = defaultdict(list)
+    for piece in pieces:
+        if piece.drawn_by is not None or not piece.text.isspace():
+            shown[piece.baseline, piece.drawn_by].append(piece)
+    for parts in shown.values():
+        if has_rtl(parts[0].text):
+            parts = sorted(parts, key=_letters_first)[::-1]
+        text = "".join(piece.text for piece in parts)
+        if _ALEF_LAM.match(text):  # PDFium knows the letter that is both
+            text = text[1] + text[0] + text[2:]
+        lefts, bottoms, rights, tops = zip(*(piece.box for piece in parts), strict=True)
+        box = min(lefts), min(bottoms), max(rights), max(tops)
+        yield parts[0]._replace(text=text, box=box)
+
+
+def _letters_first(piece: TextPiece) -> tuple[bool, float]:
+    return not _is_mark(piece.text[0]), piece.box[0]
+
+
+def _is_mark(letter: str) -> bool:
+    return bidirectional(letter) == "NSM"
 
 
 def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
@@ -181,70 +314,3 @@ def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
         if beside and any(left <= rule <= right for rule in grid.columns):
             return True
     return False
-
-
-def _joined(lines: list[Line], grids: Sequence[Grid]) -> list[Line]:
-    """Lines of one row that a file draws in pieces, joined. `lines` are sorted by baseline, then
-    left."""
-    rows: list[list[Line]] = []
-    for line in lines:
-        if rows and _same_baseline(rows[-1][0], line):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [line for row in rows for line in _joined_row(row, grids)]
-
-
-def _same_baseline(a: Line, b: Line) -> bool:
-    return abs(a.bottom - b.bottom) <= 0.15 * max(a.size, b.size)
-
-
-def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
-    first, *others = sorted(row, key=lambda line: line.left)
-    joined = [first]
-    for line in others:
-        before = joined[-1]
-        size, smaller = max(line.size, before.size), min(line.size, before.size)
-        gap = line.left - before.right
-        if line.text == before.text and line.left - before.left <= 0.15 * size:
-            continue  # its shadow
-        near = -0.5 * size <= gap <= GAP * smaller and line.faint == before.faint
-        if near and not _ruled(
-            grids, before.right, line.left, line.bottom - 0.2 * line.size
-        ):
-            joined[-1] = _join(before, line, " " if gap > _WORD_GAP * size else "")
-        else:
-            joined.append(line)
-    return joined
-
-
-def _join(left: Line, right: Line, space: str) -> Line:
-    texts = [left.text, right.text]
-    if is_rtl(left.text) and is_rtl(right.text):
-        texts.reverse()
-    longer = max(left, right, key=lambda line: len(line.text))
-    larger = max(left, right, key=lambda line: line.size)
-    capitals = left.text.isupper() and right.text.isupper()
-    if capitals and larger.size < _SMALL_CAPITALS * min(left.size, right.size):
-        longer = larger
-    return replace(
-        longer,
-        text=space.join(texts),
-        bold=left.bold and right.bold,
-        italic=left.italic and right.italic,
-        mono=left.mono and right.mono,
-        drawn=min(left.drawn, right.drawn),
-        lead=left.lead
-        or (len(left.text) if _stands_out(left) and not _stands_out(right) else 0),
-        left=left.left,
-        right=right.right,
-    )
-
-
-def _stands_out(line: Line) -> bool:
-    return (line.bold or line.italic) and not line.lead
-
-
-def is_rtl(text: str) -> bool:
-    """Whether most letters are of a script written from right to left."""
-    return 2 * len(_RTL.findall(text)) > sum(map(str.isalpha, text))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 from unicodedata import normalize
 
+from structrag.reading.pdf.bidi import has_rtl
 from structrag.reading.pdf.pages import NamedHeading
-from structrag.reading.pdf.pieces import text_objects
+from structrag.reading.pdf.pieces import string_of, text_objects
 from structrag.reading.pdf.rows import Row, are_small_capitals
 
 _FEWEST = 3  # bookmarks that are an outline; fewer lead to a cover or a contents page
@@ -70,12 +71,8 @@ def _marked_texts(raw: Any, page: Any, textpage: Any) -> dict[int, str]:
     texts: defaultdict[int, str] = defaultdict(str)
     for item, _ in text_objects(raw, page):
         mark = raw.FPDFPageObj_GetMarkedContentID(item)
-        length = raw.FPDFTextObj_GetText(item, textpage, None, 0)
-        if mark < 0 or length <= 2:
-            continue
-        buffer = (ctypes.c_ushort * (length // 2))()
-        raw.FPDFTextObj_GetText(item, textpage, buffer, length)
-        texts[mark] += bytes(buffer)[: length - 2].decode("utf-16-le", "replace")
+        if mark >= 0:
+            texts[mark] += string_of(partial(raw.FPDFTextObj_GetText, item, textpage))
     return texts
 
 
@@ -162,7 +159,9 @@ def _end_of_run_in(text: str, wanted: str) -> int:
 
 
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+    letters = filter(str.isalnum, normalize("NFKC", text).casefold())
+    # PDFium gives those from right to left in any order.
+    return "".join(sorted(letters) if has_rtl(text) else letters)
 
 
 def _end_of(
@@ -234,7 +233,7 @@ def marks_of(raw: Any, element: Any) -> list[int]:
 
 def type_of(raw: Any, element: Any) -> str:
     """What an element is: "H1", "P", "Figure"."""
-    return _string(raw.FPDF_StructElement_GetType, element)
+    return string_of(partial(raw.FPDF_StructElement_GetType, element))
 
 
 def alternative_texts(raw: Any, page: Any) -> dict[int, str]:
@@ -244,14 +243,8 @@ def alternative_texts(raw: Any, page: Any) -> dict[int, str]:
         for element in elements_below(raw, roots):
             if type_of(raw, element) != "Figure":
                 continue
-            alt = " ".join(_string(raw.FPDF_StructElement_GetAltText, element).split())
+            alt = string_of(partial(raw.FPDF_StructElement_GetAltText, element))
+            alt = " ".join(alt.split())
             if alt:
                 texts |= dict.fromkeys(marks_of(raw, element), alt)
     return texts
-
-
-def _string(get: Callable[[Any, Any, int], int], element: Any) -> str:
-    length = get(element, None, 0)
-    buffer = ctypes.create_string_buffer(max(length, 2))
-    get(element, buffer, length)
-    return buffer.raw[: max(length - 2, 0)].decode("utf-16-le", "replace")

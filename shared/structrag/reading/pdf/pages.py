@@ -88,3 +88,4 @@ class Page:
     grids: tuple[Grid, ...] = ()  # ruled tables that hold text
     headings: tuple[NamedHeading, ...] = ()  # in reading order
     pictures: tuple[Picture, ...] = ()  # those that have a place in the text
+    comments: int = 0  # notes of readers, which are in no line

@@ -7,8 +7,11 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+from structrag.reading.pdf.bidi import has_rtl
+from structrag.reading.pdf.hyphens import UNNAMED, named_ligatures
 from structrag.reading.pdf.pages import Box
 
 _BOLD_NAME = re.compile(
@@ -25,6 +28,8 @@ _FIXED_PITCH, _ITALIC, _FORCE_BOLD = 1, 1 << 6, 1 << 18  # PDF 32000-1, table 12
 # PDFium's signs for a hyphen at a line's end, behind which no white space comes.
 _HYPHENS = {0x02: "-", 0xFFFE: "-"}
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
+_GLYPH = re.compile("[^\r\n]")
+_UPRIGHT_SCRIPTS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
 
 
 class Turn(NamedTuple):
@@ -76,7 +81,8 @@ class TextPiece(NamedTuple):
     style: _Style
     box: Box  # left, bottom, right, top in PDF coordinates
     baseline: tuple[float, float]
-    drawn_by: int | None  # address of the text object; None for what PDFium added
+    # Address of the text object; None for what PDFium added, 0 for what has no place in its order.
+    drawn_by: int | None
     space: bool  # white space stands before it
     ended: bool  # a line's end that PDFium saw stands before it
 
@@ -85,12 +91,14 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     """The text of a page in its file's order, and its turn. The second is the quarters most of the
     text is turned anticlockwise; -1 without text."""
     text = text_of(raw, textpage)
+    ligatures = named_ligatures(text) if UNNAMED.search(text) else {}
+    text = UNNAMED.sub("\ufffd", text)
     pieces: list[TextPiece] = []
     styles: dict[int | None, _Style] = {}
     turned = [0, 0, 0, 0]  # characters by quarter
     place = _places(raw, textpage)
     after = 0
-    for word in _WORD.finditer(text):
+    for word in (_GLYPH if has_rtl(text) else _WORD).finditer(text):
         white = text[after : word.start()]
         after = word.end()
         for start, end, drawn_by in _drawn(raw, textpage, word.start(), word.end()):
@@ -99,13 +107,50 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
             style = styles[drawn_by]
             turned[round(style.angle / 90) % 4] += end - start
             shown = text[start:end].translate(_HYPHENS)
+            if ligatures:
+                shown = "".join(
+                    ligatures.get(i, letter) for i, letter in enumerate(shown, start)
+                )
             box, baseline = place(start, end - 1)
             space = start == word.start() and bool(white)
             ended = space and "\n" in white
             pieces.append(
                 TextPiece(shown, style, box, baseline, drawn_by, space, ended)
             )
+    if _UPRIGHT_SCRIPTS.search(text) and turned[0]:
+        upended = _upended(pieces)
+        if 2 * sum(len(piece.text) for piece in upended.values()) > sum(turned):
+            return [upended.get(i, piece) for i, piece in enumerate(pieces)], 3
     return pieces, turned.index(max(turned)) if any(turned) else -1
+
+
+def _upended(pieces: Sequence[TextPiece]) -> dict[int, TextPiece]:
+    """The pieces that stand in columns, as if they lay in rows of a page turned anticlockwise. They
+    are tall, or one stands right below another; in between nothing is blank."""
+    stacked: set[int] = set()
+    narrow: list[int] = []
+    for i, (text, style, (left, bottom, right, top), *_) in enumerate(pieces):
+        if len(text) == 1 or right - left < 1.6 * style.size:
+            narrow.append(i)
+        if len(text) > 1 and top - bottom > 1.6 * style.size:
+            stacked.add(i)
+    columns = sorted(
+        narrow, key=lambda i: (round(pieces[i].baseline[0]), -pieces[i].baseline[1])
+    )
+    for i, j in [*pairwise(columns), *pairwise(narrow)]:
+        above, below = pieces[i], pieces[j]
+        size, gap = above.style.size, above.box[1] - below.box[3]
+        beside = abs(above.baseline[0] - below.baseline[0])
+        if beside < 0.3 * size and -0.5 * size < gap < 1.5 * size:
+            stacked |= {i, j}
+    return {
+        i: pieces[i]._replace(
+            style=pieces[i].style._replace(angle=270),
+            drawn_by=0,
+            space=pieces[i].space and not pieces[i].ended,
+        )
+        for i in stacked
+    }
 
 
 def text_of(raw: Any, textpage: Any) -> str:
@@ -254,6 +299,14 @@ def bounds_of(raw: Any, item: Any) -> Box | None:
         return None
     left, bottom, right, top = (side.value for side in sides)
     return left, bottom, right, top
+
+
+def string_of(get: Callable[[Any, int], int]) -> str:
+    """The text that one of PDFium's functions writes into a buffer of so many bytes."""
+    length = get(None, 0)
+    buffer = (ctypes.c_ushort * max(length // 2, 1))()
+    get(buffer, length)
+    return bytes(buffer)[: max(length - 2, 0)].decode("utf-16-le", "replace")
 
 
 def _moved(piece: TextPiece, dx: float, dy: float, drawn_by: int) -> TextPiece:

@@ -14,6 +14,7 @@ from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.limits import count_bytes, reading_within, spend_characters
 from structrag.reading.opening import file_bytes, shown
 from structrag.reading.outline import own_title
+from structrag.reading.pdf.annotations import with_typed
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
 from structrag.reading.pdf.pages import NamedHeading, Page
@@ -190,17 +191,19 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Foun
     pages: list[Page] = []
     pictures: list[list[Found]] = []
     named = bookmarks(pdf)
-    for i in range(len(pdf)):
-        try:
-            page, found = _page(pdfium.raw, pdf[i], None if named is None else named[i])
-        except pdfium.PdfiumError as error:
-            raise InvalidDocument(
-                f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
-            ) from error
-        # One page can be named thousands of times.
-        spend_characters(sum(len(line.text) for line in page.lines))
-        pages.append(page)
-        pictures.append(found)
+    with _form(pdfium.raw, pdf) as form:
+        for i in range(len(pdf)):
+            bookmarked = None if named is None else named[i]
+            try:
+                page, found = _page(pdfium.raw, pdf[i], form, bookmarked)
+            except pdfium.PdfiumError as error:
+                raise InvalidDocument(
+                    f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
+                ) from error
+            # One page can be named thousands of times.
+            spend_characters(sum(len(line.text) for line in page.lines))
+            pages.append(page)
+            pictures.append(found)
     if any(page.lines for page in pages):
         return pages, pictures
     scans = [i for i, page in enumerate(pages, start=1) if page.images]
@@ -216,8 +219,22 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Foun
     )
 
 
+@contextmanager
+def _form(raw: Any, pdf: Any) -> Iterator[Any]:
+    """What gives the values of the file's form; None if it has none."""
+    if pdf.get_formtype() == raw.FORMTYPE_NONE:
+        yield None
+        return
+    info = raw.FPDF_FORMFILLINFO(version=2)  # must live as long as the form
+    form = raw.FPDFDOC_InitFormFillEnvironment(pdf, info)
+    try:
+        yield form
+    finally:
+        raw.FPDFDOC_ExitFormFillEnvironment(form)
+
+
 def _page(
-    raw: Any, page: Any, bookmarked: list[NamedHeading] | None
+    raw: Any, page: Any, form: Any, bookmarked: list[NamedHeading] | None
 ) -> tuple[Page, list[Found]]:
     """A page with what its bookmarks name, or its tags where the file has no bookmarks; and its
     pictures."""
@@ -230,7 +247,9 @@ def _page(
         pieces += left_out_repeats(raw, page.raw, pieces)
         images, grids = read_shapes(raw, page.raw, turn)
         found = read_pictures(raw, page.raw, turn) if images else []
-        lines, tables = reading_order(lines_of(pieces, turn, grids), grids)
+        lines = lines_of(pieces, turn, grids)
+        lines, comments = with_typed(raw, page.raw, form, turn, lines)
+        lines, tables = reading_order(lines, grids)
         if bookmarked is None:
             named = tagged_headings(raw, page, textpage.raw)
         else:
@@ -245,7 +264,13 @@ def _page(
         page.close()
     width, height = turn.size
     laid_out = Page(
-        tuple(lines), width, height, images, tuple(tables), headings=tuple(named)
+        tuple(lines),
+        width,
+        height,
+        images,
+        tuple(tables),
+        tuple(named),
+        comments=comments,
     )
     return laid_out, found
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from statistics import median
 
+from structrag.reading.pdf.bidi import is_rtl
 from structrag.reading.pdf.heading_styles import has_leaders
-from structrag.reading.pdf.lines import is_rtl
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.rows import BULLETS, SENTENCE_END, is_level, level_rows
 from structrag.reading.pdf.wrapped_tables import wrapped_tables

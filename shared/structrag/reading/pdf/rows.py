@@ -112,9 +112,11 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
     """One row of lines that stand side by side."""
     text = ""
     lead: int | None = None
-    for cell in cells:
+    for i, cell in enumerate(cells):
         cell_text = " ".join(cell.text.split())
         space = space_between(text, cell.text)
+        if text and len(cell_text) > 1 and cell.left - cells[i - 1].right > cell.size:
+            space = " "  # the next of a form's fields; letters set apart are one word
         stands_out = (cell.bold or cell.italic) and not cell.lead
         if lead is None and not stands_out:
             lead = len(text) + (len(space) + cell.lead if cell.lead else 0)

@@ -1,22 +1,19 @@
-"""JATS and DocBook articles and books; any other XML as its text."""
+"""XML documents, by way of HTML: JATS, DocBook, RFC, TEI, DITA, FB2. Any other XML as its text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
+from html import escape
 from html.entities import html5
 from xml.parsers import expat
 
 from structrag.reading.decoding import xml_text
 from structrag.reading.drafts import Draft
-from structrag.reading.escaping import (
-    assembled,
-    escaped_lines,
-    fenced,
-    heading_line,
-)
+from structrag.reading.html.markdown import page_draft
 from structrag.reading.limits import check_depth
+from structrag.reading.markup.lines import by_word
 from structrag.reading.office.package import refuse
-from structrag.reading.tables import Cell, pipe_table, spread
 from structrag.text.numbers import whole_number
 
 
@@ -24,230 +21,218 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_KNOWN = _names(
-    "article book chapter part set appendix preface section sect1 reference refentry glossary "
-    "bibliography book-part pmc-articleset"
+_NAMED = _names(  # what may begin with a name or a head
+    "section references div div0 div1 div2 div3 div4 div5 div6 div7"
 )
-_SECTIONS = _names(
+_SECTIONS = _NAMED | _names(
     "article book sec app app-group ack ref-list abstract trans-abstract notes glossary boxed-text "
-    "bio fn-group sub-article response book-part part chapter section simplesect sect1 sect2 "
-    "sect3 sect4 sect5 appendix preface bibliography index dedication acknowledgements colophon "
-    "reference refentry refsection refsect1 refsect2 refsect3 refsynopsisdiv partintro glossdiv "
-    "bibliodiv"
+    "bio fn-group sub-article response book-part part chapter simplesect sect1 sect2 sect3 sect4 "
+    "sect5 appendix preface bibliography index dedication acknowledgements colophon reference "
+    "refentry refsection refsect1 refsect2 refsect3 refsynopsisdiv partintro glossdiv bibliodiv "
+    "set topic concept task"
 )
-_INFO = _names(
-    "info title-group front-stub article-meta book-meta book-part-meta front refmeta"
+_TITLES = _names("title article-title refentrytitle label name head")
+_APART = _names(  # what holds a title that is no heading
+    "front titleStmt title-info"
+)
+_INFO = re.compile(  # what holds a title and other facts
+    r".*info|title-group|front-stub|(?:article|book|book-part)-meta|front|refmeta"
 )
 _DROPPED = _names(
     "journal-meta article-id article-categories pub-date volume issue fpage lpage history "
     "permissions self-uri counts custom-meta-group related-article elocation-id processing-meta "
-    "object-id indexterm contrib-id alt-title revhistory"
+    "object-id indexterm contrib-id alt-title revhistory binary"
 )
-_CODE = _names("programlisting preformat screen literallayout synopsis")
-_BLOCKS = _names(
-    "p para simpara title subtitle label caption attrib disp-formula equation contrib aff "
-    "kwd-group ref biblioentry bibliomixed list-item listitem term def fig "
-    "table-wrap disp-quote blockquote formalpara phrase-block statement speech verse-line author "
-    "funding-group copyright legalnotice subject date corresp refname refpurpose"
+_HTML = by_word(
+    p="p para simpara t ab l v title subtitle attrib contrib aff author personname address "
+    "kwd-group funding-group subject def-item",
+    pre="programlisting preformat screen literallayout synopsis sourcecode artwork codeblock",
+    blockquote="disp-quote blockquote epigraph cite",
+    ul="list itemizedlist simplelist ul",
+    ol="orderedlist ol",
+    li="list-item listitem li item ref biblioentry bibliomixed",
+    dl="dl variablelist def-list",
+    dt="dt term",
+    dd="dd def",
+    table="table informaltable",
+    tr="tr row",
+    td="td entry cell",
+    th="th",
+    thead="thead",
+    sup="sup superscript",
+    sub="sub subscript",
+    br="break sbr lb br",
 )
-_ITEMS = _names("list-item listitem ref biblioentry bibliomixed")
+_AROUND = _names("ul ol dl table tr thead blockquote")  # hold blocks, no text
 _SPACED = _names(
-    "ref element-citation biblioentry name string-name kwd author personname contrib aff"
+    "ref element-citation biblioentry bibliomixed name string-name kwd author personname contrib "
+    "aff address postal"
 )
-_NOTES = _names("fn footnote")
-_TABLES = _names("table informaltable")
-_TITLES = _names("title article-title refentrytitle label")
-_LISTS = _names("list itemizedlist orderedlist variablelist simplelist")
+_REFERENCES = _names("ref biblioentry bibliomixed")
+_ASIDE = _names("fn footnote tex-math")
 _FORMULAS = _names(
     "inline-formula disp-formula equation inlineequation informalequation"
 )
-_MOST_AROUND = 10  # elements around a title, and lists inside each other
-_QUOTES = _names("disp-quote blockquote epigraph")
+_MOST_AROUND = 10  # elements around a title
+_TAG = re.compile(r"<[^<>]*>")
 
 
 @dataclass(slots=True)
-class _OpenTable:
-    rows: list[list[Cell]] = field(default_factory=list)
-    header_rows: int = 0
-    columns: dict[str, int] = field(default_factory=dict)  # their places by name
+class _OpenElement:
+    name: str = ""
+    is_line: bool = (
+        False  # its text is a paragraph: what is unknown inside belongs to it
+    )
+    is_dropped: bool = False
+    is_math: bool = False
+    tables: int = 0  # it and around it
+    is_apart: bool = False  # it, or what is around it, is read apart
+    has_text: bool = False
+    is_titled: bool = False
+    behind: str = ""  # what is written at its end
+    around: list[str] | None = None  # what is written around it, while it is read apart
 
 
-class _ArticleReader:
+class _PageWriter:
+    """The HTML of a document, written while it is parsed."""
+
     def __init__(self, name: str) -> None:
         self.name = name
-        self.parts: list[str] = []
-        self.title = ""
-        self.is_known = False
-        self._open: list[str] = []
-        self._titled: list[bool] = []  # of the sections that are open
-        self._depth = 0  # how many of them have a title
-        self._text: list[str] = []
-        self._outer: list[list[str]] = []  # texts around cells and notes
-        self._notes: list[str] = []
-        self._tables: list[_OpenTable] = []
+        self.html: list[str] = []
+        self._open = [_OpenElement()]
+        self._depth = 0  # of the open sections with titles
         self._label = ""
-        self._items: list[
-            str
-        ] = []  # what stands in front of the next paragraph of each
-        self._lists: list[int] = []  # the number of the next item; 0 for bullets
+        self._notes: list[str] = []
+        self._columns: dict[str, int] = {}  # the places of a table's columns by name
         self._tex, self._has_math = "", False  # of the formula that is open
-        self._dropped = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        local = tag.rpartition(":")[2]
-        if not self._open:
-            self.is_known = local in _KNOWN
-        self._open.append(local)
-        if self._dropped or local in _DROPPED:
-            self._dropped += 1
-        elif not self.is_known:
-            self._flush()
-        elif local in _NOTES or local in ("td", "th", "entry", "tex-math"):
-            self._outer.append(self._text)
-            check_depth(len(self._outer), "cells and notes")
-            self._text = []
-            if self._tables and local in ("td", "th", "entry"):
-                self._cell(attributes)
-        elif local in _TABLES:
-            self._flush()
-            self._tables.append(_OpenTable())
-        elif local in ("tr", "row") and self._tables:
-            self._tables[-1].rows.append([])
-            self._tables[-1].header_rows += "thead" in self._open[-3:]
-        elif local == "colspec" and self._tables:
-            columns = self._tables[-1].columns
-            name = attributes.get("colname", f" {len(columns)}")  # no name begins so
-            columns.setdefault(name, len(columns))
-        elif local in _BLOCKS or local in _SECTIONS or local in _CODE:
-            self._flush()
-            if local in _SECTIONS and len(self._open) > 1:
-                self._titled.append(False)
-                self._label = ""
-            elif local in _ITEMS:
-                self._items.append(self._mark())
-        elif local in _TITLES and _is_info((["", *self._open])[-2]):
-            self._flush()
-        elif local in _LISTS:
-            self._flush()
-            is_ordered = (
-                local == "orderedlist" or attributes.get("list-type") == "order"
-            )
-            self._lists.append(1 if is_ordered else 0)
-        elif local in _FORMULAS:
-            self._flush() if local in _BLOCKS else None
+        name, above = tag.rpartition(":")[2], self._open[-1]
+        element = _OpenElement(
+            *(name, above.is_line, above.is_dropped or name in _DROPPED),
+            *(above.is_math or name == "math", above.tables, above.is_apart),
+        )
+        self._open.append(element)
+        if element.is_dropped:
+            return
+        self._has_math |= name == "math"
+        if name in _FORMULAS:
             self._tex, self._has_math = "", False
-        elif local == "math":
-            self._has_math = True
-        elif local in ("break", "sbr", "td"):
-            self._text.append(" ")
+        is_note = name == "note" and above.is_line
+        if is_note or name in _ASIDE or self._owner(name):
+            element.around, self.html = self.html, []
+            element.is_line = element.is_apart = True
+        elif element.is_math:
+            self._write(element, name)
+        elif html := _HTML.get(name, ""):
+            self._known(element, html, attributes)
+        elif name == "colspec":
+            self._columns.setdefault(attributes.get("colname", ""), len(self._columns))
+        elif not (above.is_line or above.has_text):
+            self._write(element, "p")
+        elif above.name in _SPACED:
+            self.html.append(" ")
 
-    def _mark(self) -> str:
-        """What stands in front of the next item."""
-        number = self._lists[-1] if self._lists else 0
-        if not number:
-            return "- "
-        self._lists[-1] += 1
-        return f"{number}. "
+    def _known(
+        self, element: _OpenElement, html: str, attributes: dict[str, str]
+    ) -> None:
+        name, above = element.name, self._open[-2]
+        if html == "table":
+            self._columns = {}
+            element.tables += 1
+            check_depth(element.tables, "tables")
+        elif html in ("td", "th"):
+            is_head = html == "th" or "thead" in (each.name for each in self._open[-3:])
+            span = self._span(attributes)
+            html = f"th {span}" if is_head else f"td {span}"
+        elif name == "title" and _HTML.get(above.name) == "table":
+            html = "caption"
+        elif html == "ul" and attributes.get("list-type") == "order":
+            html = "ol"
+        elif html == "li" and above.name in ("varlistentry", "def-item"):
+            html = "dd"
+        if name in _REFERENCES:
+            self.html.append("<ul>")
+        element.is_line = html not in _AROUND
+        self._write(element, html)
+        element.behind += "</ul>" * (name in _REFERENCES)
 
-    def _cell(self, attributes: dict[str, str]) -> None:
-        table = self._tables[-1]
+    def _write(self, element: _OpenElement, html: str) -> None:
+        self.html.append(f"<{html}>")
+        element.behind = f"</{html.partition(' ')[0]}>"
+
+    def _span(self, attributes: dict[str, str]) -> str:
         columns = whole_number(attributes.get("colspan"), 1)
-        first = table.columns.get(attributes.get("namest", ""))
-        last = table.columns.get(attributes.get("nameend", ""))
+        first = self._columns.get(attributes.get("namest", ""))
+        last = self._columns.get(attributes.get("nameend", ""))
         if first is not None and last is not None:
             columns = max(1, last - first + 1)
-        rows = whole_number(attributes.get("rowspan"), 1) + whole_number(
-            attributes.get("morerows"), 0
-        )
-        if not table.rows:
-            table.rows.append([])
-        table.rows[-1].append(Cell("", columns, rows))
+        rows = whole_number(attributes.get("rowspan"), 1)
+        rows += whole_number(attributes.get("morerows"), 0)
+        return f'colspan="{columns}" rowspan="{rows}"'
+
+    def _owner(self, name: str) -> _OpenElement | None:
+        """The section or metadata that a title belongs to, whatever holds it together with other
+        facts; None for other titles."""
+        above = self._open[-2]
+        is_apart = above.name in _APART and self._open[1].name not in _SECTIONS
+        if is_apart and name.endswith("title"):
+            return above
+        if name not in _TITLES or (
+            name in ("name", "head") and above.name not in _NAMED
+        ):
+            return None
+        around = self._open[-_MOST_AROUND:-1]
+        while len(around) > 1 and _INFO.fullmatch(around[-1].name):
+            around.pop()
+        owner = around[-1]
+        if name in ("article-title", "refentrytitle") and owner is above:
+            return None  # of what is cited
+        return owner if owner.name in _SECTIONS else None
 
     def end(self, tag: str) -> None:
-        local = self._open.pop()
-        if self._dropped:
-            self._dropped -= 1
-        elif not self.is_known:
-            self._flush()
-        elif local in _NOTES:
-            note = self._taken()
-            self._text = self._outer.pop()
-            self._notes.append(note)
-            if not self._outer and not any(map(str.strip, self._text)):
-                self._flush()
-        elif local in ("td", "th", "entry"):
-            text = self._taken()
-            self._text = self._outer.pop()
-            if self._tables and self._tables[-1].rows and self._tables[-1].rows[-1]:
-                self._tables[-1].rows[-1][-1].text = text
-        elif local in _TABLES and self._tables:
-            table = self._tables.pop()
-            grid = spread(table.rows)
-            if self._outer:  # in a cell or a note
-                rows = (", ".join(filter(None, row)) for row in grid)
-                self._text.append(f" {'; '.join(rows)} ")
-            elif shown := pipe_table(grid, table.header_rows):
-                self.parts.append(shown)
-        elif local in _LISTS and self._lists:
-            self._flush()
-            self._lists.pop()
-        elif local == "tex-math":
-            tex = "".join(self._text).partition("\\begin{document}")
-            self._text = self._outer.pop()
-            self._tex = (tex[2] or tex[0]).partition("\\end{document}")[0].strip("$ \n")
-        elif local in _FORMULAS:
-            if self._tex and not self._has_math:
-                self._text.append(f"${self._tex}$")
+        element = self._open[-1]
+        name = element.name
+        if element.around is not None:
+            text, self.html = "".join(self.html), element.around
+            self._apart(name, text)
+        elif name in _FORMULAS and self._tex and not self._has_math:
+            self.html.append(f"${escape(self._tex)}$")
             self._tex = ""
-            if local in _BLOCKS:
-                self._flush()
-        elif local in _SECTIONS:
-            self._flush()
-            if self._open:
-                self._depth -= self._titled.pop()
-        elif local in _TITLES and not self._outer:
-            self._end_title(local)
-        elif local in _CODE:
-            code = "".join(self._text).strip("\n")
-            self._text = [code] if self._outer else []
-            if code.strip() and not self._outer:
-                self.parts.append(fenced(code))
-        elif local in _BLOCKS:
-            self._flush()
-            if local in _ITEMS and self._items:
-                self._items.pop()
-        elif self._open and self._open[-1] in _SPACED:
-            self._text.append(" ")
+        self._depth -= element.is_titled
+        self._open.pop()
+        self.html.append(element.behind)
+        above = self._open[-1]
+        if self._notes and element.behind and not (above.tables or above.is_apart):
+            self.html += [f"<blockquote>{note}</blockquote>" for note in self._notes]
+            self._notes.clear()
 
-    def _end_title(self, local: str) -> None:
-        """A title belongs to what is around it, whatever holds it together with other facts."""
-        around = self._open[-_MOST_AROUND:]
-        while len(around) > 1 and _is_info(around[-1]):
-            around.pop()
-        owner = around[-1] if around else ""
-        if local in ("article-title", "refentrytitle") and owner == self._open[-1]:
-            return  # of what is cited
-        is_root = len(self._open) <= _MOST_AROUND and len(around) <= 1
-        if local == "label" and owner in _ITEMS:
-            self._text.append(" ")
-        elif not is_root and owner not in _SECTIONS:
-            self._flush()
-        elif local == "label":
-            self._label = self._taken()
-        elif title := f"{self._label} {self._taken()}".strip():
+    def _apart(self, name: str, text: str) -> None:
+        """Put what was read apart where it belongs."""
+        owner = self._owner(name)
+        if name == "tex-math":
+            tex = text.partition("\\begin{document}")
+            self._tex = (tex[2] or tex[0]).partition("\\end{document}")[0].strip("$ \n")
+        elif owner is None:
+            self._notes.append(text)
+        elif name == "label":
+            self._label = f"{text} "
+        else:
+            if owner.name not in _SECTIONS or owner is self._open[1]:
+                self.html.append(f"<title>{_TAG.sub('', text)}</title>")
+            if owner.name not in _SECTIONS:
+                self.html.append(f"<p>{text}</p>")
+                return
+            self._depth += not owner.is_titled
+            owner.is_titled = True
+            level = min(self._depth, 6)
+            self.html.append(f"<h{level}>{self._label}{text}</h{level}>")
             self._label = ""
-            level = 1 + bool(self.title) + self._depth
-            if is_root and not self.title:
-                self.title = title
-            elif self._titled:
-                level -= self._titled[-1]
-                self._depth += not self._titled[-1]
-                self._titled[-1] = True
-            self.parts.append(heading_line(level, title))
 
     def characters(self, text: str) -> None:
-        if not self._dropped:
-            self._text.append(text)
+        if not self._open[-1].is_dropped:
+            self.html.append(escape(text, quote=False))
+            self._open[-1].has_text |= not text.isspace()
 
     def skipped(self, entity: str, is_parameter: bool) -> None:
         if not is_parameter:
@@ -259,52 +244,26 @@ class _ArticleReader:
             "it declares entities, which could expand without limit. Save it without them.",
         )
 
-    def _taken(self) -> str:
-        text = " ".join("".join(self._text).split())
-        self._text.clear()
-        return text
-
-    def _flush(self) -> None:
-        if self._outer:
-            self._text.append(" ")
-            return
-        text = self._taken()
-        line = escaped_lines([text])[0] if text else ""
-        if line and self._items:
-            outer = "".join(self._items[-_MOST_AROUND:-1])
-            line = f"{' ' * len(outer)}{self._items[-1]}{line}"
-            self._items[-1] = " " * len(self._items[-1])
-        elif line and _QUOTES & set(self._open[-3:]):
-            line = f"> {line}"
-        if line:
-            self.parts.append(line)
-        for note in filter(None, self._notes):
-            self.parts.append(f"> {escaped_lines([note])[0]}")
-        self._notes.clear()
-
 
 def to_markdown(data: bytes, name: str = "") -> Draft:
-    """An article or book as Markdown; XML of any other kind as text without headings.
+    """A document as Markdown; XML of an unknown kind as text.
 
-    A document type is never fetched; HTML's named characters are read without it.
+    A section that begins with a title, a name or a head has it as its heading. A document type is
+    never fetched; HTML's named characters are read without it.
 
     Raises:
         InvalidDocument: It is not well-formed, or declares entities.
     """
-    reader = _ArticleReader(name)
+    page = _PageWriter(name)
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.characters
-    parser.SkippedEntityHandler = reader.skipped
-    parser.EntityDeclHandler = reader.refused
+    parser.StartElementHandler = page.start
+    parser.EndElementHandler = page.end
+    parser.CharacterDataHandler = page.characters
+    parser.SkippedEntityHandler = page.skipped
+    parser.EntityDeclHandler = page.refused
     try:
         parser.Parse(xml_text(data, name), True)
     except expat.ExpatError as error:
         refuse(name, f"it is not well-formed XML ({error}). Save it again.")
-    return Draft(assembled(reader.parts), title=reader.title)
-
-
-def _is_info(tag: str) -> bool:
-    return tag in _INFO or tag.endswith("info")
+    return page_draft("".join(page.html))

@@ -86,9 +86,8 @@ class D3Retriever(Retriever):
             BM25 and vectors.
         routing: Settings of the first stage; default by preset.
         selection: Settings of the second stage, except for "fused"; default by preset.
-        k: The largest number of scored paragraphs ("fused", or a strategy of `Selection` that
-            scores); None: no limit with "fused", else the limit of `selection`. Evidence named by a
-            language model is not limited.
+        k: The largest number of hits; None: no limit with "fused" and for evidence that a language
+            model names, else the limit of `selection`.
         max_tokens: The token budget with "fused" and "evidence"; one paragraph is always returned;
             None: 1,000, or no limit if `k` is given.
         options: The settings of `CallSettings`, for all questions of one call; without a cache,
@@ -242,6 +241,8 @@ class D3Retriever(Retriever):
             scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions
         ]
         hits = hits_of(chunks, evidence, details, routed.route.how)
+        if most is not None:
+            hits = [hit for hit in hits if hit.rank <= most]
         return D3Result(
             question,
             tuple(hits),

@@ -23,7 +23,11 @@ from structrag.errors import (
 )
 from structrag.index.add_batch import AddBatch, AddReport
 from structrag.index.corpus import CorpusReader, CorpusStore
-from structrag.index.document_index import DocumentIndex, check_same_config
+from structrag.index.document_index import (
+    DocumentIndex,
+    check_same_config,
+    warn_of_nameless,
+)
 from structrag.index.opening import Address
 from structrag.index.routes import OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
@@ -262,6 +266,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             }
             for config in (saved, self.config())
         )
+        warn_of_nameless(str(given["embedding"]))
         check_same_config(address, built, given, "build a new index")
 
     def warm_up(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structrag.errors import InvalidParameter, check_query
+from structrag.model_calls.requests import Flow, T
 from structrag.reading.files import read_text
 from structrag.retrieval.evidence.retriever import (
     EvidenceOptions,
@@ -68,8 +69,8 @@ class Shortener:
     ) -> None:
         self.embedding = embedding
         self.options = options
-        # Refuses now what a question would refuse.
-        EvidenceRetriever(embedding, **options)
+        # Refuses now what a question would refuse, and calls the models of all questions.
+        self._retriever = EvidenceRetriever(embedding, **options)
 
     def shorten(
         self,
@@ -83,6 +84,23 @@ class Shortener:
         nothing is given twice. Blank texts and a blank question have no slices. `places` are those
         of the texts. Raises InvalidParameter for texts that are not a sequence of strings.
         """
+        return self.run(self.flow(texts, question, places))
+
+    def run(self, flow: Flow[T]) -> T:
+        """Run a flow with the models."""
+        return self._retriever.run(flow)
+
+    async def arun(self, flow: Flow[T]) -> T:
+        """`run` on an event loop."""
+        return await self._retriever.arun(flow)
+
+    def flow(
+        self,
+        texts: Sequence[str],
+        question: str,
+        places: Sequence[TextPlace] | None = None,
+    ) -> Flow[list[Slice]]:
+        """`shorten` as a flow."""
         check_query(question)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InvalidParameter(
@@ -100,14 +118,14 @@ class Shortener:
                 joined[number] = replace(
                     one, text=texts[member], members={member: span}
                 )
-        retriever.add(
+        yield from retriever.add_flow(
             read_text(one.text, id=str(number), format="markdown")
             for number, one in enumerate(joined)
             if number not in starts
         )
         language = retriever.read_options.language
         slices: list[Slice] = []
-        for hit in retriever.search(question):
+        for hit in (yield from retriever.flow(question)):
             number, context = int(hit.chunk.doc_id), hit.chunk.context
             start = starts.get(number, 0)
             span = hit.chunk.start - start, hit.chunk.end - start

@@ -7,14 +7,14 @@ A fixture is a source, a line `----` and what is expected: `LEVEL TITLE` for eac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag.reading.formats import format_named
 from structrag.records import Block, Heading
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "formats"
@@ -27,16 +27,19 @@ MARKS = {
     "mediawiki": "= == === <nowiki> </nowiki> <!-- --> {{ }} {| |} |- * # : <pre> </pre> [[ ]]",
     "latex": "\\section{ \\part*{ } { [ ] \\begin{a} \\end{a} \\begin{verbatim} \\end{verbatim} % "
     "\\verb| $ $$ \\[ \\] \\title{ \\iffalse \\fi \\item \\def\\a{ \\' \\\\ & \\input{a}",
+    "typst": "= == ``` /* */ - + 1. <a> #let x $ * _ //",
+    "textile": "h1. h2(a). {code} {code:java} {noformat} |a| ||a|| * # - *a* bq.",
+    "roff": '.SH .SS .Sh .nf .fi .EX .EE .Bd -literal .Ed .de .. .TP .It \\fB \\- " .\\"',
 }
 
 
-def markup(name: str) -> ModuleType:
-    return import_module(f"structrag.reading.markup.{name}")
+def markup(name: str) -> Any:
+    format = format_named(name)
+    assert format
+    return format.reader()
 
 
-def body_blocks(
-    reader: ModuleType, text: str, headings: list[Heading]
-) -> Iterator[Block]:
+def body_blocks(reader: Any, text: str, headings: list[Heading]) -> Iterator[Block]:
     """The blocks between the headings; they must tile what they stand in."""
     starts = [0, *(heading.end for heading in headings)]
     ends = [*(heading.start for heading in headings), len(text)]
@@ -75,7 +78,7 @@ def test_fixture(path: Path) -> None:
     assert [f"{h.level} {h.title}" for h in headings] == outline
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MARKS)
 @given(data=st.data())
 def test_headings_lie_in_order_and_blocks_tile_the_rest(
     name: str, data: st.DataObject

@@ -219,6 +219,19 @@ def test_bold_paragraphs_are_marked_only_where_there_is_no_heading() -> None:
     assert text_of(bold + par("Head", "H1")) == "Pumps\n\nThey leak.\n\n# Head\n"
 
 
+def test_numbered_titles_of_clauses_are_no_items_of_lists() -> None:
+    body = (
+        item("SUPPLY", 2, 0)
+        + item("The seller delivers.", 2, 1)
+        + item("PRICE", 2, 0)
+        + par("The buyer pays.")
+        + item("THE END", 2, 0)
+    )
+    assert text_of(body) == (
+        "1. SUPPLY\n\n- (a) The seller delivers.\n\n2. PRICE\n\nThe buyer pays.\n\n3. THE END\n"
+    )
+
+
 def test_pages_begin_where_word_left_off() -> None:
     mark = "<w:lastRenderedPageBreak/>"
     row = cell(f"<w:r>{mark}<w:t>a</w:t></w:r>") + cell(

@@ -240,3 +240,19 @@ def test_without_the_extra_it_is_named(
     (tmp_path / "b.md").write_text("# B")
     with pytest.warns(UserWarning, match=r"a\.xls.*structrag\[sheets\]"):
         assert len(list(FileReading().load_all(tmp_path))) == 1
+
+
+def test_amounts_of_ods_are_as_shown_and_long_numbers_whole() -> None:
+    cells = (
+        ("percentage", "0.075", "7.50 %"),
+        ("currency", "1234.5", "1.234,50 €"),
+        ("float", "12345678901234568", "1.23E16"),
+    )
+    rows = "".join(
+        "<table:table-row><table:table-cell><text:p>a</text:p></table:table-cell>"
+        f'<table:table-cell office:value-type="{kind}" office:value="{value}">'
+        f"<text:p>{text}</text:p></table:table-cell></table:table-row>"
+        for kind, value, text in cells
+    )
+    text = to_markdown(ods(rows)).text
+    assert "7.50 %" in text and "1.234,50 €" in text and "12345678901234568" in text

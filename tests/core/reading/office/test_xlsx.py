@@ -72,7 +72,7 @@ def test_a_merged_cell_has_its_text_in_each_row() -> None:
         (0.75, "h:mm", "18:00:00"),
         (1.5, "[h]:mm", "36:00:00"),
         (1, "yyyy-mm-dd", "1900-01-01"),
-        (45000, '"day" 0', "45000"),
+        (45000, '"day" 0', "day 45000"),
         (45000, "[Red]0", "45000"),
         ("a_x000D_b", "General", "a b"),
     ],

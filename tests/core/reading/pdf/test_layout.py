@@ -157,6 +157,15 @@ def test_lines_of_unknown_characters_alone_are_left_out() -> None:
     assert any("which 4 characters" in note for note in made.uncertain)
 
 
+def test_fields_side_by_side_stay_apart_in_scripts_without_blanks() -> None:
+    fields = (
+        line("氏名：山田", 100),
+        line("性別：男", 100, x=150),
+        line("年", 100, x=300),
+    )
+    assert draft(page(*fields)).text == "氏名：山田 性別：男年\n"
+
+
 def test_a_page_begins_at_its_paragraph_or_within_one() -> None:
     apart = draft(page(line("First.", 100)), page(line("Second.", 100)))
     assert apart.page_starts == ((0, 1), (len("First.\n\n"), 2))

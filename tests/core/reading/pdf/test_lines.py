@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
-from page_making import line
-from pdf_making import made, texts
+from pdf_making import made, texts, write
 
-from structrag.reading.pdf.lines import (
-    _joined,
-    lines_of,
-)
+from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.pages import Grid
 from structrag.reading.pdf.pieces import TextPiece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
@@ -26,11 +22,13 @@ def piece(
     left: float,
     down: float = 0,
     space: bool = True,
+    size: float = 10,
 ) -> TextPiece:
-    """A piece `down` below the row that stands 100 from the page's top; letters are 5 wide."""
+    """A piece `down` below the row that stands 100 from the page's top; letters are half as wide as
+    their size."""
     foot = 700 - down
-    box = (left, foot - 2, left + 5 * len(text), foot + 8)
-    return TextPiece(text, _Style(10, False, 0), box, (left, foot), 1, space, False)
+    box = (left, foot - 2, left + 0.5 * size * len(text), foot + 8)
+    return TextPiece(text, _Style(size, False, 0), box, (left, foot), 1, space, False)
 
 
 @examples
@@ -39,6 +37,58 @@ def test_pieces_of_the_file_go_on_with_a_row(
 ) -> None:
     lines = lines_of([piece(*each) for each in pieces], Turn(0, PAGE), [])
     assert [line.text for line in lines] == expected
+
+
+@examples
+def test_glyphs_are_read_by_their_places(shown: str, expected: str) -> None:
+    glyphs = [piece(glyph, 60 + 5 * i, space=False) for i, glyph in enumerate(shown)]
+    glyphs.reverse()  # a file may draw them in any order
+    assert lines_of(glyphs, Turn(0, PAGE), [])[0].text == expected
+
+
+def test_letters_that_one_glyph_shows_stay_together() -> None:
+    """As PDFium gives a ligature of two letters: in reverse, with one box."""
+    be, alef, ta = piece("ب", 65), piece("ا", 65), piece("ت", 60)
+    lines = lines_of([ta, alef, be], Turn(0, PAGE), [])
+    assert [line.text for line in lines] == ["بات"]
+
+
+@pytest.mark.parametrize("rise", [3, 4.8, 6.5])
+def test_raised_figures_belong_to_the_line_they_overlap(rise: float) -> None:
+    def draw(canvas: Any) -> None:
+        parts = [
+            (60, 700, 10, "20 km"),
+            (87.2, 700 + rise, 6, "2"),
+            (90.6, 700, 10, ") in 10"),
+            (118.4, 700 + rise, 6, "-3"),
+            (125.8, 700, 10, "s, the 4"),
+            (159.2, 700 + rise, 6, "th"),
+            (60, 688, 10, "time."),
+        ]
+        for x, y, size, text in parts:
+            write(canvas, [text], x, y, size)
+
+    assert texts(read_pdf(made(draw))[0]) == ["20 km^2) in 10^-3 s, the 4th", "time."]
+
+
+def test_columns_of_japanese_are_read_from_right_to_left() -> None:
+    pytest.importorskip("reportlab")
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.cidfonts import CIDFont
+
+    columns = ("水を運びます。浮きが上がると", "止まります。")
+
+    def draw(canvas: Any) -> None:
+        font = CIDFont("HeiseiMin-W3", "UniJIS-UCS2-V")
+        pdfmetrics.registerFont(font)
+        canvas.setFont(font.fontName, 11)
+        for x, column in zip((480, 500), reversed(columns), strict=True):
+            canvas.drawString(x, 780, column.encode("utf-16-be").decode("latin-1"))
+        write(canvas, ["12"], 290, 30)  # the number of the page
+
+    page = read_pdf(made(draw))[0]
+    assert texts(page) == [*columns, "12"]
+    assert page.width > page.height
 
 
 @pytest.fixture
@@ -70,14 +120,16 @@ def test_hebrew_is_read_from_right_to_left(dejavu: str) -> None:
 def test_pieces_of_a_row_are_joined(
     text: str, gap: float, down: float, size: float, expected: list[str]
 ) -> None:
-    """A piece behind "ab", which ends at 70; their feet are at one height but for `down`."""
-    other = line(text, 110 - size + down, 70 + gap, size)
-    assert [one.text for one in _joined([line("ab", 100, 60), other], [])] == expected
+    """A piece drawn later than "ab", which ends at 70; a line below is drawn between them."""
+    other = piece(text, 70 + gap, down, size=size)
+    lines = lines_of([piece("ab", 60), piece("x", 60, 50), other], Turn(0, PAGE), [])
+    assert [one.text for one in lines if one.text != "x"] == expected
 
 
 @examples
 def test_a_rule_parts_text_that_stands_beside_it(
     rows: tuple[float, float], expected: list[str]
 ) -> None:
-    lines, grid = [line("ab", 100, 60), line("cd", 100, 75)], Grid((50, 72, 99), rows)
-    assert [one.text for one in _joined(lines, [grid])] == expected
+    pieces = [piece("ab", 60), piece("cd", 75)]
+    lines = lines_of(pieces, Turn(0, PAGE), [Grid((50, 72, 99), rows)])
+    assert [one.text for one in lines] == expected
