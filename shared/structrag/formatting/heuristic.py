@@ -16,7 +16,7 @@ from structrag.reading.escaping import (
     fenced,
     heading_line,
 )
-from structrag.reading.html.markdown import is_pipe_table
+from structrag.reading.markdown import markdown_blocks
 from structrag.reading.pdf.hyphens import Hyphens
 from structrag.reading.pdf.running_heads import (
     SHARE,
@@ -25,6 +25,7 @@ from structrag.reading.pdf.running_heads import (
     is_page_number,
 )
 from structrag.reading.plain import plain_blocks, plain_headings
+from structrag.reading.tables import count_headers, pipe_table
 from structrag.records import Heading
 
 _CODE_LINE = re.compile(
@@ -41,9 +42,6 @@ _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"[ ]{2,}")
 _RULE = re.compile(r"[-=]{2,}(?:[ ]+[-=]{2,})*")
 _GRID_RULE = re.compile(r"\+(?:[-=]+\+)+")
-_NUMBER = re.compile(
-    r"[-+(]?[$€£¥]?[ ]?[-+]?\d[\d.,']*[ ]?[%)]{0,2}|[-–—]|n/?a", re.IGNORECASE
-)
 _WIDE = re.compile(r"\S(?:[ ]{3,}|\t)\S")
 
 Rows = list[list[str]]
@@ -108,7 +106,7 @@ def _blocks(text: str, start: int, end: int, unsure: list[str]) -> list[str]:
 
 def _block(raw: str, kind: str, unsure: list[str]) -> str:
     lines = [line for line in raw.split("\n") if line.strip()]
-    if is_pipe_table(lines):
+    if _is_pipe_table(lines):
         return "\n".join(escaped_line(line.strip()) for line in lines)
     if _is_code(lines):
         # Empty lines inside the code stay.
@@ -116,7 +114,7 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
         return fenced("\n".join(_dedented(code)).rstrip())
     table = drawn_table(lines)
     if table:
-        return "\n".join(table)
+        return table
     if has_columns(lines) or all(
         line.lstrip().startswith(("+-", "|")) for line in lines
     ):
@@ -124,6 +122,12 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
     if kind == "list":  # its indents say what belongs to which item
         return "\n".join(escaped_lines(list(map(str.rstrip, lines))))
     return "\n".join(escaped_lines(list(map(str.strip, lines))))
+
+
+def _is_pipe_table(lines: Sequence[str]) -> bool:
+    text = "\n".join(lines[:2])
+    blocks = markdown_blocks(text, 0, len(text)) if "|" in lines[0] else []
+    return [block.kind for block in blocks] == ["table"]
 
 
 def _columns(lines: Sequence[str], unsure: list[str]) -> str:
@@ -164,15 +168,7 @@ def has_columns(lines: Sequence[str]) -> bool:
     return wide >= 3 and wide >= 0.6 * len(lines) and max(map(len, lines)) <= 250
 
 
-def pipe_rows(rows: Rows, *, header: bool) -> list[str]:
-    """Write rows of equal length as a pipe table, with an empty header row if there is none."""
-    width = len(rows[0])
-    top = rows if header else [[""] * width, *rows]
-    written = [f"| {' | '.join(row)} |" for row in top]
-    return [written[0], f"|{' --- |' * width}", *written[1:]]
-
-
-def drawn_table(lines: Sequence[str]) -> list[str] | None:
+def drawn_table(lines: Sequence[str]) -> str | None:
     """The pipe table for one drawn with spaces or lines. None where its cells or its header are not
     certain."""
     lines = [line.expandtabs(8).rstrip() for line in lines]
@@ -182,7 +178,7 @@ def drawn_table(lines: Sequence[str]) -> list[str] | None:
     return _grid_table([line.strip() for line in lines]) or _aligned_table(lines)
 
 
-def _grid_table(lines: Sequence[str]) -> list[str] | None:
+def _grid_table(lines: Sequence[str]) -> str | None:
     """Read a table with `+---+` above and below, and `|` between the cells. Every row is one line,
     or one header line precedes all others."""
     if not (_GRID_RULE.fullmatch(lines[0]) and _GRID_RULE.fullmatch(lines[-1])):
@@ -193,11 +189,11 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
     rows = list(chain.from_iterable(groups))
     if len(rows) == len(groups):  # every row is ruled off
         first_rule = next(line for line in lines[1:] if _GRID_RULE.fullmatch(line))
-        return pipe_rows(rows, header="=" in first_rule)
+        return pipe_table(rows, "=" in first_rule)
     under_header = len(groups) == 2 and len(groups[0]) == 1
     # Where lines are not ruled off, one with an empty cell may go on the row above.
     if under_header and all(map(all, groups[1])):
-        return pipe_rows(rows, header=True)
+        return pipe_table(rows)
     return None
 
 
@@ -223,7 +219,7 @@ def _places(sign: str, line: str) -> list[int]:
     return [i for i, character in enumerate(line) if character == sign]
 
 
-def _aligned_table(lines: Sequence[str]) -> list[str] | None:
+def _aligned_table(lines: Sequence[str]) -> str | None:
     """Read a table whose columns begin or end at one place. Its header is ruled off or above
     numbers."""
     are_rules = [bool(_RULE.fullmatch(line.strip())) for line in lines]
@@ -244,8 +240,8 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
     if any(inner_rules):
         has_header = inner_rules[0] and sum(inner_rules) == 1
     else:
-        has_header = _over_numbers(rows)
-    return pipe_rows(rows, header=True) if has_header else None
+        has_header = bool(count_headers(rows))
+    return pipe_table(rows) if has_header else None
 
 
 def _are_columns(spans: Sequence[Sequence[tuple[int, int]]]) -> bool:
@@ -258,14 +254,6 @@ def _are_columns(spans: Sequence[Sequence[tuple[int, int]]]) -> bool:
         if len(set(starts)) > 1 and len(set(ends)) > 1:
             return False
     return True
-
-
-def _over_numbers(rows: Rows) -> bool:
-    """Return True if a column is all numbers except for its first cell."""
-    for head, *cells in zip(*rows, strict=True):
-        if not any(map(str.isdigit, head)) and all(map(_NUMBER.fullmatch, cells)):
-            return True
-    return False
 
 
 def _cell_spans(line: str) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from structrag.reading.html.blocks import TABLE_TAG, html_blocks
 from structrag.reading.markdown_source import (
     fence_end,
     line_end,
@@ -343,6 +344,7 @@ def _begins_line(source: str, start: int, first: int, place: int) -> bool:
     return before[:1] not in (" ", "\t") or not _is_blank_before(source, first, start)
 
 
+_INK = re.compile(r"\S")
 _IMAGE_ONLY = re.compile(
     r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*\))?\s*)+"
 )
@@ -399,41 +401,94 @@ _KINDS: dict[str, BlockKind] = {
 
 def _parse(source: str, lines: list[int], text: str) -> list[Block]:
     tokens = _block_parser().parse(source)
-    blocks = []
+    blocks: list[Block] = []
+    reach = 0  # up to where a table of HTML goes on over blank lines
+    is_closed = True  # no table is left open
     for i, token in enumerate(tokens):
         if token.level > 0 or not token.map or token.nesting < 0:
             continue
         first, last = token.map
-        start, end = lines[first], lines[min(last, len(lines) - 1)]
+        last = min(last, len(lines) - 1)
+        start, end = lines[first], lines[last]
+        if start < reach:
+            continue
         kind = _KINDS.get(token.type, "other")
         if kind == "paragraph":
             kind = _paragraph_kind(text[start - lines[0] : end - lines[0]].strip())
         if kind == "list":
-            blocks.append(Block(kind, start, end, _item_starts(tokens, i, lines)))
+            blocks += _list_blocks(tokens, i, lines, source)
         elif kind == "table":
-            header_end = lines[min(first + 2, len(lines) - 1)]
-            blocks.append(
-                Block(kind, start, end, tuple(lines[first + 2 : last]), header_end)
-            )
+            blocks.append(_pipe_block(lines, first, last))
+        elif kind == "html":
+            if is_closed:
+                reach = _table_end(source, start - lines[0], end - lines[0]) + lines[0]
+                is_closed = reach >= end
+            closed = max(reach, end) - lines[0]
+            blocks += html_blocks(source, start - lines[0], closed, lines[0])
         else:
-            cuts = (
-                lines[first + 1 : last]
-                if kind in ("code", "html", "quote", "math")
-                else []
-            )
+            cuts = lines[first + 1 : last] if kind in ("code", "quote", "math") else []
             blocks.append(Block(kind, start, end, tuple(cuts)))
     return blocks
 
 
-def _item_starts(tokens: list[Token], i: int, lines: list[int]) -> tuple[int, ...]:
-    starts = []
+def _pipe_block(lines: list[int], first: int, last: int) -> Block:
+    header_end = lines[min(first + 2, len(lines) - 1)]
+    cuts = tuple(lines[first + 2 : last])
+    return Block("table", lines[first], lines[last], cuts, header_end)
+
+
+def _table_end(source: str, start: int, end: int) -> int:
+    """Where HTML ends that begins at `start`: blank lines do not end an open table. Before its
+    start if a table is never closed."""
+    depth = 0
+    for match in TABLE_TAG.finditer(source, start):
+        if match.start() >= end and depth <= 0:
+            break
+        depth += -1 if match[1] else 1
+        if depth <= 0 and match.end() > end:
+            blank = _BLANK_LINE.search(source, match.end())
+            end = blank.start() if blank else len(source)
+    return end if depth <= 0 else start - 1
+
+
+def _list_blocks(
+    tokens: list[Token], i: int, lines: list[int], source: str
+) -> list[Block]:
+    """A list; each table in its items is a block of its own."""
+    first, last = tokens[i].map or (0, 0)
+    blocks: list[Block] = []
+    items: list[int] = []
+    position, quotes = lines[first], 0
     for number in range(i + 1, len(tokens)):  # a copy of the rest takes long
         token = tokens[number]
         if token.level == 0:
             break
         if token.type == "list_item_open" and token.level == 1 and token.map:
-            starts.append(lines[token.map[0]])
-    return tuple(starts)
+            items.append(lines[token.map[0]])
+        quotes += token.nesting * token.type.startswith("blockquote")
+        inner = [] if quotes else _tables_of(token, lines, source)
+        if inner:
+            if position < inner[0].start:
+                blocks.append(Block("list", position, inner[0].start, tuple(items)))
+            blocks += inner
+            position, items = inner[-1].end, []
+    following = _INK.search(source, position - lines[0], lines[last] - lines[0])
+    if following:
+        start = source.rfind("\n", 0, following.start()) + 1 + lines[0]
+        blocks.append(Block("list", start, lines[last], tuple(items)))
+    return blocks
+
+
+def _tables_of(token: Token, lines: list[int], source: str) -> list[Block]:
+    """The blocks of a table inside a list; of anything else none."""
+    if token.type not in ("table_open", "html_block") or not token.map:
+        return []
+    first, last = token.map
+    if token.type == "table_open":
+        return [_pipe_block(lines, first, last)]
+    start, end = lines[first] - lines[0], lines[last] - lines[0]
+    inner = list(html_blocks(source, start, end, lines[0]))
+    return inner if any(block.header_end for block in inner) else []
 
 
 def _paragraph_kind(text: str) -> BlockKind:

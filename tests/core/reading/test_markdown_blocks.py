@@ -97,3 +97,11 @@ def test_sections_of_real_files_have_the_blocks_of_the_whole() -> None:
 @examples
 def test_kinds(text: str, kinds: list[str]) -> None:
     assert [block.kind for block in markdown_blocks(text, 0, len(text))] == kinds
+
+
+@examples
+def test_tables_inside_markdown(text: str, header: str, rows: list[str]) -> None:
+    """Their header, and the beginnings of the rows that they can be cut before."""
+    (table,) = [b for b in markdown_blocks(text, 0, len(text)) if b.header_end]
+    assert text[table.start : table.header_end] == header
+    assert [text[cut : cut + 9] for cut in table.cuts] == rows

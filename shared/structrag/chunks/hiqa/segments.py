@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TypeGuard
 
 from structrag._locks import cached_property
@@ -17,19 +15,16 @@ from structrag.chunks.hiqa.table_text import (
     TextTable,
     html_figure,
     html_table,
-    html_tables,
     link_definitions,
     lone_images,
     markdown_images,
     may_have_images,
     pipe_table,
 )
+from structrag.reading.html.blocks import TABLE_TAG, TAGS_ONLY
 from structrag.reading.outline import Outline
 from structrag.records import Block, PlacedImage
 from structrag.text.cutting import Cutter
-
-_TABLE_TAG = re.compile(r"<(/?)table(?=[\s>/])", re.IGNORECASE)
-_TAGS_ONLY = re.compile(r"(?:\s*<[^<>!]{1,200}>){0,20}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,41 +173,12 @@ class Segmenter:
         ends = [block.end for block in blocks]
         if blocks and tail is not None:
             ends[-1] = tail
-        parts: list[TypedBlock] = []
-        closed = True  # no table is left open that reaches behind the section
-        i = 0
-        while i < len(blocks):
-            block, own_end = blocks[i], ends[i]
-            i += 1
-            if block.kind != "html" or not self.is_markdown:
-                parts.append(self._part(block, own_end))
-                continue
-            _, depth = html_tables(self.text[block.text_start : own_end])
-            # Empty lines cut a table of HTML into blocks of Markdown, which are joined again.
-            reach = self._table_reach(blocks, i, depth) if depth and closed else i
-            closed = closed and (not depth or reach > i)
-            if reach > i:
-                own_end = ends[reach - 1]
-                block = Block(
-                    "html", block.start, blocks[reach - 1].end, (), 0, block.text_start
-                )
-                i = reach
-            parts += self._html_parts(block, own_end)
+        parts = []
+        for block, own_end in zip(blocks, ends, strict=True):
+            is_html = block.kind == "html" and self.is_markdown
+            part = self._html_part if is_html else self._part
+            parts.append(part(block, own_end))
         return parts
-
-    def _table_reach(self, blocks: Sequence[Block], i: int, depth: int) -> int:
-        """Return the index after the block that closes the `depth` tables that are open before
-        block `i`; `i` if none does."""
-        for j in range(i, len(blocks)):
-            if blocks[j].kind == "code":
-                continue
-            for match in _TABLE_TAG.finditer(
-                self.text, blocks[j].text_start, blocks[j].end
-            ):
-                depth += -1 if match[1] else 1
-            if depth <= 0:
-                return j + 1
-        return i
 
     def _part(self, block: Block, own_end: int) -> TypedBlock:
         """Classify a block: a table, an image alone, or text."""
@@ -254,39 +220,21 @@ class Segmenter:
         )
         return figure or ([], "")
 
-    def _html_parts(self, block: Block, own_end: int) -> list[TypedBlock]:
-        """A block of HTML, cut where tables begin and end."""
-        block_start = block.text_start
-        spans, _ = html_tables(self.text[block_start:own_end])
-        edges = {block_start, own_end}
-        tables = set()
-        for start, end in spans:
-            tables.add(block_start + start)
-            edges |= {block_start + start, block_start + end}
-        parts = []
-        for start, end in pairwise(sorted(edges)):
-            cuts = tuple(cut for cut in block.cuts if start < cut < end)
-            first = block.start if start == block_start else start
-            last = block.end if end == own_end else end
-            piece = Block("html", first, last, cuts, 0, start)
-            parts.append(self._html_part(piece, end, is_table=start in tables))
-        return parts
-
-    def _html_part(self, block: Block, own_end: int, *, is_table: bool) -> TypedBlock:
+    def _html_part(self, block: Block, own_end: int) -> TypedBlock:
         start = block.text_start
         markup = self.text[start:own_end]
-        table = html_table(markup, start) if is_table else None
+        table = html_table(markup, start)
         if table is not None:
             return TypedBlock(
                 "table", block, own_end, table=table, caption=table.caption
             )
-        figure = None if is_table else html_figure(markup)
+        figure = None if TABLE_TAG.search(markup) else html_figure(markup)
         if figure is not None:
             return TypedBlock(
                 "image", block, own_end, images=tuple(figure[0]), caption=figure[1]
             )
         return TypedBlock(
-            "text", block, own_end, quiet=_TAGS_ONLY.fullmatch(markup) is not None
+            "text", block, own_end, quiet=TAGS_ONLY.fullmatch(markup) is not None
         )
 
 

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
+from structrag.reading.html.blocks import read_table
+from structrag.reading.html.reader import read_html
 from structrag.reading.html.text import unescaped
-from structrag.reading.html.tokens import END, START, TEXT, attributes, tokens
+from structrag.reading.html.tokens import START, TEXT, tokens
 from structrag.text.tokens import count_tokens
 
 PROSE_TOKENS = 10  # estimated; a longer cell is a passage to read, not a value
@@ -113,23 +115,17 @@ def html_table(markup: str, offset: int) -> TextTable | None:
     None for anything else. The piece begins at `offset` of the document's text. Rows begin at their
     `<tr>`. A nested table belongs to its cell.
     """
-    from structrag.reading.html.reader import read_html
-
-    visible, _, layout = read_html(markup)
-    tables = [block for block in layout.blocks if block.kind == "table"]
-    if len(tables) != 1 or layout.headings or layout.blocks[-1] is not tables[0]:
+    read = read_table(markup)
+    if read is None:
         return None
-    block = tables[0]
+    visible, block, starts = read
     shown = pipe_table(
         visible, block.start, block.end, block.cuts, block.header_end, markdown=False
     )
     if shown is None:
         return None
     end = offset + len(markup)
-    starts = [offset + layout.source_map.to_source(row.start) for row in shown.rows]
-    # Rows that the page shows in another order, or without a place of their own, are no slices.
-    if any(first >= last for first, last in pairwise([offset, *starts, end])):
-        return None
+    starts = [offset + start for start in starts]
     rows = []
     for row, (first, last) in zip(shown.rows, pairwise([*starts, end]), strict=True):
         rows.append(TableRow(first, last, row.cells))
@@ -338,7 +334,7 @@ def _placed_images(markup: str, references: References) -> list[tuple[int, int, 
                 same[closing] + len(match["ticks"]) if closing < len(same) else position
             )
         elif match["tag"]:
-            image = _html_image(markup, *match.span())
+            image = _html_image(match[0])
         elif not match["escape"]:
             image = _markdown_image(match, references)
             position = position if image else match.start() + 2
@@ -372,36 +368,14 @@ def html_figure(markup: str) -> tuple[list[Image], str] | None:
         elif name == "figcaption":
             depth = max(0, depth + (1 if kind == START else -1))
         elif name == "img" and kind == START:
-            images.append(_html_image(markup, start, end))
+            images += filter(None, [_html_image(markup[start:end])])
     return (images, " ".join(caption)) if images else None
 
 
-def html_tables(markup: str) -> tuple[list[tuple[int, int]], int]:
-    """The spans of outermost `<table>` elements, and how many are left open."""
-    spans = []
-    depth = opened = 0
-    for kind, name, start, end in tokens(markup):
-        if name != "table":
-            continue
-        if kind == START:
-            opened = opened if depth else start
-            depth += 1
-        elif kind == END and depth:
-            depth -= 1
-            if not depth:
-                spans.append((opened, end))
-    return spans, depth
-
-
-def _html_image(source: str, start: int, end: int) -> Image:
-    spans = attributes(source, start, end)
-
-    def value(name: str) -> str:
-        return unescaped(source[slice(*spans.get(name, (0, 0)))])
-
-    return Image(
-        value("src").strip(), _one_line(value("alt")), _one_line(value("title"))
-    )
+def _html_image(tag: str) -> Image | None:
+    for image in read_html(tag)[2].images:
+        return Image(image.file, image.alt, image.title)
+    return None
 
 
 def _one_line(text: str) -> str:

@@ -17,9 +17,9 @@ from structrag.reading.bridges.placed import (
     list_item,
     paragraph,
     placed_document,
-    table,
 )
 from structrag.reading.pdf.pages import Box
+from structrag.reading.tables import pipe_table
 
 _SKIPPED = {"page_header", "page_footer"}
 _OFF_THE_PAGE = {"furniture", "background"}  # layers that are no content
@@ -133,7 +133,7 @@ class _Docling:
         grid = (node.get("data") or {}).get("grid")
         if grid is not None:
             yield from self._captions(node)
-            yield Part(table(_rows(grid)), self._places(node))
+            yield Part(pipe_table(_rows(grid)), self._places(node))
         elif label in _PICTURES:
             yield from self._captions(node)
         elif label == "inline":

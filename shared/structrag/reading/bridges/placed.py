@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,15 +134,3 @@ def code(text: str) -> str:
 def list_item(text: str, mark: str = "-", depth: int = 0) -> str:
     """An item of a list; `depth` counts the lists around it."""
     return f"{'  ' * depth}{mark} {' '.join(text.split())}"
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """A table with pipes; its first row is the header. "" without cells."""
-    width = max(map(len, rows), default=0)
-    if not width:
-        return ""
-    cells = [
-        [" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows
-    ]
-    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in cells]
-    return "\n".join([lines[0], "|---" * width + "|", *lines[1:]])

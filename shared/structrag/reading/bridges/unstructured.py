@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from html.parser import HTMLParser
 from typing import Any
 
 from structrag.errors import InvalidParameter
@@ -16,8 +15,9 @@ from structrag.reading.bridges.placed import (
     list_item,
     paragraph,
     placed_document,
-    table,
 )
+from structrag.reading.html.markdown import markdown_parts
+from structrag.reading.html.reader import read_html
 from structrag.reading.pdf.pages import Box
 
 _SKIPPED = {"Header", "Footer", "PageNumber", "PageBreak"}
@@ -103,7 +103,7 @@ def _markdown(kind: str, text: str, metadata: Mapping[str, Any]) -> str:
     if kind in _CODE:
         return code(text)
     if kind == "Table":
-        return table(_rows(str(metadata.get("text_as_html") or ""))) or paragraph(text)
+        return _table(str(metadata.get("text_as_html") or "")) or paragraph(text)
     return paragraph(text)
 
 
@@ -115,36 +115,7 @@ def _box(coordinates: Any) -> Box | None:
     return min(across), min(down), max(across), max(down)
 
 
-class _Rows(HTMLParser):
-    """The cells of a table of HTML, row by row."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.rows: list[list[str]] = []
-        self.is_in_cell = False
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            if not self.rows:
-                self.rows.append([])
-            self.rows[-1].append("")
-            self.is_in_cell = True
-        elif tag == "br":
-            self.handle_data(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "tr", "table"):
-            self.is_in_cell = False
-
-    def handle_data(self, data: str) -> None:
-        if self.is_in_cell:
-            self.rows[-1][-1] += data
-
-
-def _rows(markup: str) -> list[list[str]]:
-    parser = _Rows()
-    parser.feed(markup)
-    parser.close()
-    return [row for row in parser.rows if row]
+def _table(markup: str) -> str:
+    first, end, others = markup.partition("</tr>")  # is the header
+    text, _, layout = read_html(first.replace("<td", "<th") + end + others)
+    return "\n\n".join(markdown_parts(text, layout, []))

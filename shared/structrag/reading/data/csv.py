@@ -11,6 +11,7 @@ from itertools import islice
 from structrag.reading.decoding import decoded
 from structrag.reading.drafts import Draft
 from structrag.reading.office.placed import PlacedText
+from structrag.reading.tables import count_lead
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 200  # rows that tell the delimiter
@@ -20,7 +21,8 @@ _DECLARED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # Excel's own first line
 def to_markdown(data: bytes, name: str = "") -> Draft:
     """A table in CSV or TSV as one pipe table.
 
-    The first row is the header. The delimiter is found out among comma, semicolon, tab and bar; it
+    The first row is the header; lines of fewer cells or with "# " above it are paragraphs. The
+    delimiter is found out among comma, semicolon, tab and bar; it
     is the tab where the name ends with ".tsv". Line ends inside quotes belong to their cell.
 
     Example:
@@ -49,8 +51,11 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         )
     placed = PlacedText()
     labels = [f"row {number}" for number in range(1, len(rows) + 1)]
-    first = next((i for i, row in enumerate(rows) if any(map(str.strip, row))), 0)
-    placed.table(rows[first:], labels[first:])
+    lead = count_lead(rows)
+    for row, label in zip(rows[:lead], labels, strict=False):
+        placed.enter(label)
+        placed.paragraph("; ".join(filter(None, map(str.strip, row))))
+    placed.table(rows[lead:], labels[lead:])
     return placed.draft(uncertain=unsure)
 
 

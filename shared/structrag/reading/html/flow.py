@@ -9,6 +9,7 @@ from typing import Final
 
 from structrag.reading.html.tables import Table, has_text, write_rows
 from structrag.reading.html.text import MappedText, unescaped
+from structrag.reading.looks import STROKE, script_mark
 from structrag.records import BlockKind
 
 # HTML's: a non-breaking space is a character like any other.
@@ -122,19 +123,22 @@ class Flow:
         self.lists: Lists = Lists()
         self.marker: Marker | None = None
         self.pre = 0
-        self.quotes = 0
+        self.place = 0  # where the tag begins that is taken
+        self.inside: Counter[str] = Counter()  # open quotes and sections
         self.in_image = False
+        self.struck = 0  # 1: its mark is owed, 2: its mark is written
         self.images: list[tuple[int, int]] = []  # source spans of the tags
         self.gap: int = 0
         # Non-breaking spaces at a line's start, shown if text follows.
         self._blanks: list[tuple[str, int, int, bool]] = []
         self._outer_lists = self.lists
 
-    def text(self, start: int, end: int) -> None:
-        """Write `source[start:end]`, which holds character references but no tags."""
+    def text(self, start: int, end: int, *, literal: bool = False) -> None:
+        """Write `source[start:end]`, which holds no tags, and character references unless it is
+        `literal`."""
         verbatim = bool(self.pre) and self.table is None and self.heading is None
         position = start
-        if self.source.find("&", start, end) >= 0:
+        if not literal and self.source.find("&", start, end) >= 0:
             for match in _REFERENCE.finditer(self.source, start, end):
                 value = unescaped(match[0])
                 if value == match[0]:  # no character has this name
@@ -142,22 +146,48 @@ class Flow:
                 self._run(position, match.start(), verbatim)
                 position = match.end()
                 if verbatim or value.strip(_SPACE):
-                    self._put(value, match.start(), position, exact=False)
+                    self.put(value, match.start(), position, exact=False)
                 else:
                     self.space(match.start())
         self._run(position, end, verbatim)
 
-    def space(self, place: int) -> None:
+    def space(self, place: int | None = None) -> None:
         """Take white space, which shows as one space inside a line."""
-        sink = self.out if self.table is None else self.table.cell
-        if sink and not sink.fresh and sink.space < 0:
-            sink.space = place
+        sink = self._line()
+        if sink and sink.space < 0:
+            sink.space = self.place if place is None else place
 
-    def break_line(self, lines: int, place: int, *, force: bool = False) -> None:
+    def insert(self, text: str) -> None:
+        """Write what the page means by a tag."""
+        self.put(text, self.place, self.place, exact=False)
+
+    def script(self, text: str, look: str) -> None:
+        """Mark raised or lowered text that begins here, where it is glued to other text."""
+        sink = self._line()
+        if sink and sink.space < 0:
+            sink.insert(script_mark("".join(sink.parts[-3:]), text, look), self.place)
+
+    def start_struck(self) -> None:
+        """Owe the mark of struck text."""
+        self.struck = self.struck or 1
+
+    def end_struck(self) -> None:
+        """Mark the end of struck text, if some was written."""
+        sink = self.out if self.table is None else self.table.cell
+        if sink and self.struck > 1:
+            sink.insert(STROKE)
+        self.struck = 0
+
+    def _line(self) -> MappedText | None:
+        """The page or cell, if text goes on there in a line."""
+        sink = self.out if self.table is None else self.table.cell
+        return sink if sink and not sink.fresh else None
+
+    def break_line(self, lines: int, *, force: bool = False) -> None:
         """End the line (1) or the block (2). Inside lists, `pre` and headings only the line ends,
         unless `force` is set. In a table cell a break is a space."""
         if self.table is not None:
-            self.space(place)
+            self.space()
             if self.table.stray:
                 self.table.cell = None
             return
@@ -172,12 +202,12 @@ class Flow:
         self.gap = max(self.gap, lines)
         self._end_line()
 
-    def line_feed(self, start: int, end: int) -> None:
+    def line_feed(self) -> None:
         """Take a `br`. The second one in a row ends the block."""
         if self.table is not None:
-            self.space(start)
+            self.space()
         elif self.pre and not self.heading:
-            self._put("\n", start, end, exact=False)
+            self.insert("\n")
         else:
             most = 1 if self.heading or self.lists.depth else 2
             self.gap = max(self.gap, min(self.gap + 1, most))
@@ -185,7 +215,7 @@ class Flow:
 
     def open_heading(self, level: int, depth: int, *, closes: bool) -> None:
         """Begin a heading on a new line, ending an open one."""
-        self.break_line(2, 0, force=True)
+        self.break_line(2, force=True)
         self.close_heading()
         self.marker = None
         self.lists.base = len(self.lists.names)
@@ -204,7 +234,7 @@ class Flow:
 
     def open_table(self) -> None:
         """Begin a table on a line of its own."""
-        self.break_line(2, 0, force=True)
+        self.break_line(2, force=True)
         self.table = Table()
         self._outer_lists = self.lists
         self.reset_cell()
@@ -233,7 +263,7 @@ class Flow:
     def _run(self, start: int, end: int, verbatim: bool) -> None:
         if verbatim:
             if start < end:
-                self._put(self.source[start:end], start, end, exact=True)
+                self.put(self.source[start:end], start, end, exact=True)
             return
         body = self.source[start:end].lstrip(_SPACE)
         begin = end - len(body)
@@ -243,17 +273,17 @@ class Flow:
         stop = begin + len(body)
         position = begin
         for gap in _UNEVEN_SPACE.finditer(self.source, begin, stop):
-            self._put(
+            self.put(
                 self.source[position : gap.start()], position, gap.start(), exact=True
             )
             self.space(gap.start())
             position = gap.end()
         if position < stop:
-            self._put(self.source[position:stop], position, stop, exact=True)
+            self.put(self.source[position:stop], position, stop, exact=True)
         if stop < end:
             self.space(stop)
 
-    def _put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
+    def put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
         """Write `piece`, which stands for `source[start:end]`, and what is owed before it."""
         blank = piece.isspace()
         sink = self._sink(blank)
@@ -268,6 +298,9 @@ class Flow:
             self._begin_line()
         sink.fresh, sink.space = False, -1
         self._put_marker(sink)
+        if self.struck == 1:
+            sink.insert(STROKE)
+            self.struck = 2
         sink.add(piece, start, end, exact)
         if self.block and not self.in_image:
             self.block.words = True
@@ -330,7 +363,7 @@ class Flow:
             return "code"
         if self.lists.depth:
             return "list"
-        return "quote" if self.quotes else "paragraph"
+        return "quote" if self.inside["quote"] else "paragraph"
 
     def _end_line(self) -> None:
         self.out.fresh = True

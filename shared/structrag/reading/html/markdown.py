@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import (
     assembled,
-    escaped_line,
     escaped_lines,
     fenced,
     heading_line,
 )
 from structrag.reading.html.reader import read_html
+from structrag.reading.tables import pipe_table
 from structrag.records import Block, Heading, Layout
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 
 
 def page_draft(source: str) -> Draft:
@@ -32,7 +30,8 @@ def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
     """Blocks of Markdown of what `read_html` read, "" for a blank one. Sentences on what may be
     wrong are appended to `unsure`."""
     parts: list[str] = []
-    for piece in _pieces(layout):
+    pieces: list[Heading | Block] = [*layout.headings, *layout.blocks]
+    for piece in sorted(pieces, key=lambda piece: piece.start):
         raw = text[piece.start : piece.end]
         if not raw.strip():
             parts.append("")
@@ -43,16 +42,16 @@ def markdown_parts(text: str, layout: Layout, unsure: list[str]) -> list[str]:
     return parts
 
 
-def _pieces(layout: Layout) -> list[Heading | Block]:
-    return sorted((*layout.headings, *layout.blocks), key=lambda piece: piece.start)
-
-
 def _block(block: Block, raw: str, unsure: list[str]) -> str:
     lines = [line for line in _LINE_END.split(raw) if line.strip()]
     if block.kind == "code":
         return fenced(_LINE_END.sub("\n", raw).rstrip().lstrip("\n"))
     if block.kind == "table":
-        return _table(lines, unsure)
+        header_rows = raw[: max(block.header_end - block.start, 0)].count("\n")
+        if header_rows:
+            header_rows -= 1
+            del lines[header_rows]  # the rule below the header
+        return _table(lines, header_rows, unsure)
     if block.kind == "quote":
         return "\n".join(f"> {line.strip()}".rstrip() for line in escaped_lines(lines))
     if block.kind == "list":
@@ -60,29 +59,10 @@ def _block(block: Block, raw: str, unsure: list[str]) -> str:
     return "\n".join(escaped_lines([line.strip() for line in lines]))
 
 
-def _table(lines: list[str], unsure: list[str]) -> str:
-    rows = [line.strip() for line in lines]
-    if is_pipe_table(rows):
-        return "\n".join(escaped_line(row) for row in rows)
-    bars = rows[0].count("|")
-    if not all(row.startswith("|") and row.endswith("|") for row in rows):
-        return "\n".join(escaped_lines(rows))
-    if any(row.count("|") != bars for row in rows):
+def _table(lines: list[str], header_rows: int, unsure: list[str]) -> str:
+    rows = [line.strip().strip("|").split("|") for line in lines]
+    if len(set(map(len, rows))) > 1:
         unsure.append(
-            f"The rows of the table that begins with {rows[0][:60]!r} differ in length."
+            f"The rows of the table that begins with {lines[0][:60]!r} differ in length."
         )
-        bars = max(row.count("|") for row in rows)
-    return "\n".join([f"|{'  |' * (bars - 1)}", f"|{' --- |' * (bars - 1)}", *rows])
-
-
-def is_pipe_table(lines: Sequence[str]) -> bool:
-    """Whether the second line is a delimiter row that fits the first."""
-    if len(lines) < 2 or "|" not in lines[0]:
-        return False
-    head, rule = lines[0].strip(), lines[1].strip()
-    bars = rule.strip("|").count("|")
-    return (
-        bool(_DELIMITERS.fullmatch(rule))
-        and "-" in rule
-        and bars == head.strip("|").count("|")
-    )
+    return pipe_table(rows, header_rows)

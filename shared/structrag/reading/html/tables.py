@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import takewhile
 
 from structrag.reading.html.text import MappedText
 from structrag.reading.html.tokens import attribute_number, attributes
 from structrag.reading.limits import spend_characters
+from structrag.reading.tables import SAMPLE, count_headers
 
+_MOST_BOLD = 4  # rows from the first on that are headers by their type
+_TAGS = re.compile(r"(?:[ \t\r\n]|&nbsp;|<(?!/?t)[^<>]*>)*", re.IGNORECASE)
+_BOLD = re.compile(r"<(?:b|strong)[\s>]|font-weight:\s?(?:bold|[6-9]00)", re.IGNORECASE)
 MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligned
 
 
@@ -21,7 +28,7 @@ class PageCell:
     """
 
     text: MappedText
-    header: bool = False
+    header: bool = False  # by its tag, its row group or its type
     colspan: int = 1
     rowspan: int = 1
     column: int = 0  # set when the table is laid out
@@ -37,7 +44,6 @@ class PageRow:
     """
 
     source: int
-    in_head: bool = False
     cells: list[PageCell] = field(default_factory=list)
 
 
@@ -70,7 +76,7 @@ class Table:
 
     def open_row(self, place: int) -> PageRow:
         """`<tr>` at `place`."""
-        self.row = row = PageRow(place, self.in_head)
+        self.row = row = PageRow(place)
         self.rows.append(row)
         self.cell = None
         return row
@@ -81,6 +87,10 @@ class Table:
         """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
+        header |= self.in_head
+        if not header and len(self.rows) <= _MOST_BOLD:
+            tags = _TAGS.match(source, end)
+            header = bool(_BOLD.search(source, start, tags.end() if tags else end))
         cell = PageCell(MappedText(), header, colspan, rowspan)
         row.cells.append(cell)
         self.cell, self.stray = cell.text, False
@@ -111,13 +121,14 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
     Returns the starts of the rows that it can be cut before, and the header's end.
 
     Rows and columns in which no cell shows anything are left out. A cell stands in its first row
-    and column, the others that it spans are empty. The leading rows made of `th` cells or inside
-    `thead` are header rows. If no other row follows, only the first one is, and only if there are
-    two.
+    and column, the others that it spans are empty, but a label of the header stands above each of
+    its columns. The leading rows made of `th` cells or bold text, or inside `thead`, are header
+    rows, and those that `count_headers` adds. If no other row follows, only the first one is, and
+    only if there are two.
     """
     _place(table.rows)
     rows, columns = _shown(table.rows)
-    n_headers = _count_headers(rows)
+    n_headers = _count_headers(rows, columns)
     spend_characters(2 * len(rows) * min(len(columns), MAX_COLUMNS))
     cuts: list[int] = []
     header_end = 0
@@ -129,7 +140,7 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
             header_end = out.length
         if i and i >= n_headers:
             cuts.append(out.length)
-        _write_row(row, columns, out)
+        _write_row(row, columns, out, is_header=i < n_headers)
     return cuts, header_end
 
 
@@ -146,20 +157,35 @@ def _shown(rows: list[PageRow]) -> tuple[list[PageRow], dict[int, int]]:
     return shown_rows, {column: i for i, column in enumerate(sorted(used))}
 
 
-def _write_row(row: PageRow, columns: dict[int, int], out: MappedText) -> None:
+def _write_row(
+    row: PageRow, columns: dict[int, int], out: MappedText, *, is_header: bool
+) -> None:
     out.insert("|", row.source)
+    is_aligned = len(columns) <= MAX_COLUMNS
     filled = 0
     for cell in row.cells:
-        if not cell.text.length:
-            continue
-        if len(columns) <= MAX_COLUMNS:
-            out.insert(" |" * (columns[cell.column] - filled))
-            filled = columns[cell.column] + 1
-        out.insert(" ")
-        out.extend(cell.text)
-        out.insert(" |")
-    if len(columns) <= MAX_COLUMNS:
-        out.insert(" |" * (len(columns) - filled))
+        for i, place in enumerate(_places(row, cell, columns, is_header=is_header)):
+            out.insert(" |" * (place - filled) * is_aligned + " ")
+            if i:
+                spend_characters(cell.text.length)
+                out.insert("".join(cell.text.parts))
+            else:
+                out.extend(cell.text)
+            out.insert(" |")
+            filled = place + 1
+    out.insert(" |" * (len(columns) - filled) * is_aligned)
+
+
+def _places(
+    row: PageRow, cell: PageCell, columns: dict[int, int], *, is_header: bool
+) -> list[int]:
+    """The shown columns that a cell's text stands in. A label above the whole table is its title
+    and stands in the first."""
+    if not cell.text.length:
+        return []
+    last = min(cell.column + cell.colspan, MAX_COLUMNS)
+    spanned = range(cell.column + 1, last if is_header and len(row.cells) > 1 else 0)
+    return [columns[column] for column in (cell.column, *spanned) if column in columns]
 
 
 def _place(rows: list[PageRow]) -> None:
@@ -177,15 +203,28 @@ def _place(rows: list[PageRow]) -> None:
             column += cell.colspan
 
 
-def _count_headers(rows: list[PageRow]) -> int:
-    count = 0
-    for row in rows:
-        if not row.in_head and not all(
-            cell.header for cell in row.cells if cell.text.length
-        ):
-            break
-        count += 1
-    return 1 if count == len(rows) else count
+def _count_headers(rows: list[PageRow], columns: dict[int, int]) -> int:
+    named = sum(1 for _ in takewhile(partial(_is_header, rows[0]), rows))
+    if named == len(rows):
+        return 1
+    if len(columns) > MAX_COLUMNS:
+        return named
+    grid = []
+    for row in rows[:SAMPLE]:
+        texts = [""] * len(columns)
+        for cell in row.cells:
+            for place in _places(row, cell, columns, is_header=True):
+                texts[place] = "".join(cell.text.parts)
+        grid.append(texts)
+    return max(named, count_headers(grid, min(named, SAMPLE)))
+
+
+def _is_header(first: PageRow, row: PageRow) -> bool:
+    """Whether all cells are labels, and not the title of the rows below."""
+    shown = [cell for cell in row.cells if cell.text.length]
+    is_wide = len(row.cells) > 1 or row.cells[0].colspan > 1
+    is_group = row is not first and is_wide and shown[-1] is row.cells[0]
+    return all(cell.header for cell in shown) and not is_group
 
 
 def _spans(source: str, start: int, end: int) -> tuple[int, int]:

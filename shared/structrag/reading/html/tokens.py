@@ -23,7 +23,7 @@ from structrag.text.numbers import whole_number
 TEXT: Final = 0
 START: Final = 1
 END: Final = 2
-# TEXT, START or END; the tag's name in lower case; source[start:end].
+# TEXT, START or END; the tag's name in lower case, "cdata" for such text; source[start:end].
 Token = tuple[int, str, int, int]
 Span = tuple[int, int]
 
@@ -38,23 +38,8 @@ _ATTRIBUTE = re.compile(
 )
 _MAIN = ("h1", "main")
 _PAGE_MAY_HOLD = ("nav", "role", "hidden")
-_NEVER_HIDDEN = (  # without an end tag, or the page itself
-    *(
-        "area",
-        "base",
-        "body",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "html",
-        "img",
-        "input",
-        "link",
-        "meta",
-    ),
-    *("param", "source", "track", "wbr"),
-)
+_NO_CONTENT = "area base br col embed hr img input link meta param source track wbr"
+_NEVER_HIDDEN = {*_NO_CONTENT.split(), "body", "html"}  # the latter are the page
 _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _LINE_CLASS = re.compile(
     r"\bclass\s?=\s?[\"']?[^\"'<>]{0,99}\b(?:linenos?|line-?numbers?|lnt?)\b",
@@ -65,6 +50,9 @@ _LINE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(r"\shidden(?=[\s=/>])", re.IGNORECASE)
+# In a line, what is hidden from screen readers is there for them once more.
+_IN_LINE = "a b em i nobr span strong sub sup svg"
+_EDIT_CLASS = re.compile(r"\bclass\s?=\s?[\"']?[^\"'<>]{0,99}\b(?:mw-)?editsection\b")
 # What generators of documentation show behind a heading or a term, for its own address.
 _PERMALINK = re.compile(
     r"[\t\n\f\r ]*"
@@ -124,7 +112,7 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
         if name is None:
             inner, position = _declaration(source, start, unclosed)
             if inner:
-                yield TEXT, "", *inner
+                yield TEXT, "cdata", *inner
             continue
         name, position = name.lower(), _tag_end(source, match.end(), unclosed)
         if match[1]:
@@ -203,16 +191,25 @@ def _kind_left_out(source: str, tag: Token, kinds: Collection[str]) -> str:
 
 
 def _is_hidden(source: str, name: str, start: int, end: int) -> bool:
-    """Whether a start tag hides what it holds for good. What has a role, a label or an id may be
-    opened by the page, as a tab's panel is."""
+    """Whether a start tag hides what it holds for good, or what is there once more. What has a
+    role, a label or an id may be opened by the page, as a tab's panel is."""
     tag = source[start:end]
+    if "editsection" in tag and _EDIT_CLASS.search(tag):
+        return True  # links of a wiki, within its headings
     if "hidden" not in tag.lower() or name in _NEVER_HIDDEN:
         return False
     spans = attributes(source, start, end)
     is_opened = not spans.keys().isdisjoint(("role", "id", "aria-labelledby"))
-    value = source[slice(*spans.get("hidden", (0, 0)))].strip().lower()
     is_set = bool(_HIDDEN.search(_VALUE.sub('""', tag)))
+    if name in _IN_LINE.split() or "-" in name:
+        is_set |= is_screen_only(source, spans)
+    value = source[slice(*spans.get("hidden", (0, 0)))].strip().lower()
     return is_set and value != "until-found" and not is_opened
+
+
+def is_screen_only(source: str, spans: dict[str, Span]) -> bool:
+    """Whether attributes hide an element from screen readers."""
+    return source[slice(*spans.get("aria-hidden", (0, 0)))].strip().lower() == "true"
 
 
 def _end_of_permalink(source: str, start: int, end: int) -> int:

@@ -8,7 +8,9 @@ from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
 from structrag.reading.formats import draft_of
+from structrag.reading.formulas import linear
 from structrag.reading.limits import use_part
+from structrag.reading.looks import look_of
 from structrag.reading.office.docx_styles import (
     Numbering,
     Styles,
@@ -25,14 +27,13 @@ from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
+    StoryTable,
     flat,
-    linear,
     mark,
     on_one_page,
-    table,
     to_draft,
 )
-from structrag.reading.office.tables import Cell
+from structrag.reading.tables import Cell
 
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
@@ -101,13 +102,9 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
 
 
 @dataclass(slots=True)
-class _WordTable:
-    rows: list[list[Cell]] = field(default_factory=list)
-    header_rows: int = 0
+class _WordTable(StoryTable):
     column: int = 0
     origins: dict[int, Cell] = field(default_factory=dict)  # cells that go on below
-    notes: set[int] = field(default_factory=set)
-    inside: list[StoryPiece] = field(default_factory=list)  # of the last cell
 
 
 class _WordReader:
@@ -139,6 +136,7 @@ class _WordReader:
         self._paragraph: StoryParagraph | None = None
         self._style = WordStyle()
         self._bold = False
+        self._look = ""
         self._tables: list[_WordTable] = []
         # What was open around cells and text boxes.
         self._outer: list[
@@ -150,6 +148,7 @@ class _WordReader:
             f"{W}t": self._text,
             f"{W}br": self._break,
             f"{W}sym": self._symbol,
+            f"{W}ruby": self._ruby,
             f"{W}checkBox": self._field,
             f"{W}ddList": self._field,
             f"{W}altChunk": self._insert,
@@ -196,7 +195,7 @@ class _WordReader:
         if self._paragraph is None:
             self.pieces.append(StoryPiece(text))
         else:
-            self._paragraph.add(text, bold=self._bold)
+            self._paragraph.add(text, bold=self._bold, look=self._look)
 
     def _open_paragraph(self, element: Element) -> bool:
         if self._paragraph is None:  # else the mark between the two was deleted
@@ -249,13 +248,14 @@ class _WordReader:
         return self.numbering.next_label(num_id, self._depth)
 
     def _open_run(self, element: Element) -> bool:
-        self._bold = self._style.is_bold
+        self._bold, self._look = self._style.is_bold, self._style.look
         properties = element.find(f"{W}rPr")
         if properties is None:
             return not self._style.is_hidden
         style = self.styles.get(value(properties.find(f"{W}rStyle")))
         bold = is_on(properties.find(f"{W}b"))
         hidden = is_on(properties.find(f"{W}vanish"))
+        self._look = look_of(properties, style.look or self._look)
         self._bold = (self._bold or style.is_bold) if bold is None else bold
         if hidden is None:
             hidden = style.is_hidden or self._style.is_hidden
@@ -284,6 +284,13 @@ class _WordReader:
             symbols = _WINGDINGS if "wingdings" in font else _SYMBOL
             sign = symbols.get(ord(sign) & 0xFF, "")
         self._add(sign)
+        return False
+
+    def _ruby(self, element: Element) -> bool:
+        """A word, then its reading."""
+        for name, form in (("rubyBase", "{}"), ("rt", "({})")):
+            words = element.iterfind(f"{W}{name}//{W}t")
+            self._add(form.format("".join(each.text or "" for each in words)))
         return False
 
     def _field(self, element: Element) -> bool:
@@ -399,9 +406,4 @@ class _WordReader:
             on_one_page(self._tables[-1].rows[-1])
 
     def _close_table(self, element: Element) -> None:
-        done = self._tables.pop()
-        if sum(map(len, done.rows)) == 1:  # a frame around text
-            self.pieces += done.inside
-        elif any(done.rows):
-            header_rows = max(1, done.header_rows)
-            self.pieces.append(table(done.rows, header_rows, done.notes))
+        self.pieces += self._tables.pop().pieces()

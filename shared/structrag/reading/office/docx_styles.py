@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from structrag.reading.looks import OFF, look_of
 from structrag.reading.office.counting import counted
 from structrag.reading.office.inheritance import inherited
 from structrag.text.numbers import whole_number
@@ -15,7 +16,6 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _HEADING = re.compile(r"heading ?([1-9])(?! ?char)", re.IGNORECASE)
 _PLACE = re.compile(r"%([1-9])")
-_OFF = {"0", "false", "off"}
 _MOST_LEVEL = 8  # of outlines and lists, from 0
 
 
@@ -31,7 +31,7 @@ def number(element: Element | None, default: int = 0) -> int:
 
 def is_on(element: Element | None) -> bool | None:
     """Whether a property such as bold is on; None where it is not said."""
-    return None if element is None else value(element, "1") not in _OFF
+    return None if element is None else value(element, "1") not in OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class WordStyle:
     num_level: int = -1  # the one that is linked with the style
     is_bold: bool = False
     is_hidden: bool = False
+    look: str = ""  # one of `looks`
 
 
 _TEXT = WordStyle()
@@ -60,7 +61,7 @@ class Styles:
             style_id = each.get(f"{W}styleId", "")
             self._elements[style_id] = each
             is_paragraph = each.get(f"{W}type", "paragraph") == "paragraph"
-            if is_paragraph and each.get(f"{W}default", "0") not in _OFF:
+            if is_paragraph and each.get(f"{W}default", "0") not in OFF:
                 self.default = style_id
         self.bases = {  # of styles that are based on another
             style_id: base
@@ -94,6 +95,7 @@ class Styles:
             flag = is_on(style.find(f"{W}rPr/{W}{tag}"))
             if flag is not None:
                 said[key] = flag
+        said["look"] = look_of(style.find(f"{W}rPr"), base.look)
         is_title = base.is_title or name.lower() == "title"
         return replace(base, is_title=is_title, **said)
 

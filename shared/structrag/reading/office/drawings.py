@@ -8,9 +8,10 @@ from xml.etree.ElementTree import Element
 
 from structrag.reading.escaping import escaped_line
 from structrag.reading.limits import check_characters
+from structrag.reading.looks import LOWERED, RAISED, STRUCK, add_run
 from structrag.reading.office.package import Package
 from structrag.reading.office.placed import PlacedText
-from structrag.reading.office.tables import Cell, spread
+from structrag.reading.tables import Cell, spread
 from structrag.text.numbers import whole_number
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -95,16 +96,27 @@ def named(shape: Element, key: str = "name") -> str:
 
 def paragraph_text(paragraph: Element) -> str:
     """The runs of a paragraph; its line breaks are line ends, its equations one line."""
-    texts = []
+    texts: list[str] = []
     for child in paragraph:
         if child.tag in (f"{A}r", f"{A}fld"):
-            texts.append(child.findtext(f"{A}t") or "")
+            add_run(texts, child.findtext(f"{A}t") or "", _look(child.find(f"{A}rPr")))
         elif child.tag == f"{A}br":
             texts.append("\n")
         elif child.tag not in (f"{A}pPr", f"{A}endParaRPr"):
             symbols = "".join(each.text or "" for each in child.iter(f"{_MATH}t"))
             texts.append(f" {symbols} " if symbols else "")
     return "".join(texts).replace("\v", "\n").replace("\f", " ").strip()
+
+
+def _look(properties: Element | None) -> str:
+    if properties is None:
+        return ""
+    if properties.get("strike", "noStrike") != "noStrike":
+        return STRUCK
+    baseline = properties.get("baseline", "0")
+    if baseline.startswith("-"):
+        return LOWERED
+    return "" if baseline.startswith("0") else RAISED
 
 
 def plain_text(element: Element) -> str:
@@ -194,7 +206,7 @@ def _add_table(placed: PlacedText, table: Element) -> None:
         "0",
         "false",
     )
-    placed.table(spread(rows), header_rows=int(has_header))
+    placed.table(spread(rows, has_header), header_rows=int(has_header))
 
 
 def _is_on(cell: Element, name: str) -> bool:

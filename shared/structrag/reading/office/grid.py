@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from structrag.reading.limits import spend_characters
 from structrag.reading.office.placed import PlacedText
+from structrag.reading.tables import SAMPLE, count_lead, is_number
 
 _MOST_CUTS = 12  # how often a region is cut into smaller ones
 _MOST_COVERED = 1_000_000  # places of merged cells in a sheet
@@ -34,13 +35,12 @@ class _Region:
 
 @dataclass(slots=True)
 class Sheet:
-    """One sheet: fill `cells` and `numbers`, `merge`, then `write`."""
+    """One sheet: fill `cells`, `merge`, then `write`."""
 
     placed: PlacedText
     title: str
     hidden: bool
     cells: dict[Place, str] = field(default_factory=dict)
-    numbers: set[Place] = field(default_factory=set)
     _covered: int = 0  # places of merged cells
     _last_row: int = 0
     _last_column: int = 0
@@ -54,14 +54,12 @@ class Sheet:
         spend_characters(len(label))
         return label
 
-    def fill(self, place: Place, text: str, *, is_number: bool) -> None:
+    def fill(self, place: Place, text: str) -> None:
         """Put a text into a cell; none where it is blank."""
         if text.strip():
             self.cells[place] = text
             self._last_row = max(self._last_row, place[0])
             self._last_column = max(self._last_column, place[1])
-            if is_number:
-                self.numbers.add(place)
 
     def merge(self, start: Place, end: Place) -> None:
         """A cell over several rows has its text in each, and reaches over its columns."""
@@ -88,33 +86,28 @@ class Sheet:
     def _write(self, region: _Region) -> None:
         rows = list(region.rows)
         left, right = region.left, region.right
-        titles = list(takewhile(lambda row: self._is_title(row, region), rows))
-        for row in titles:
+        lead = count_lead([self._texts(row, left, right) for row in rows[:SAMPLE]])
+        for row in rows[:lead]:
             self._line(row, region)
-        rows = rows[len(titles) :]
+        rows = rows[lead:]
         count = sum(len(region.rows[row]) for row in rows)
         if (
             left == right
+            or count == len(rows)
             or len(rows) * (right - left + 1) > _EMPTY_SHARE * count + 1_000
         ):
             for row in rows:
                 self._line(row, region)
         elif rows:
-            grid = [
-                [self.cells.get((row, column), "") for column in range(left, right + 1)]
-                for row in rows
-            ]
-            has_header = len(rows) > 1 and any(
-                self.cells[rows[0], column] and (rows[0], column) not in self.numbers
-                for column in region.rows[rows[0]]
+            grid = [self._texts(row, left, right) for row in rows]
+            has_header = len(rows) > 1 and not all(
+                map(is_number, filter(None, grid[0]))
             )
             labels = [self.label(row, left, right) for row in rows]
             self.placed.table(grid, labels, int(has_header))
 
-    def _is_title(self, row: int, region: _Region) -> bool:
-        places = [(row, column) for column in region.rows[row]]
-        texts = list(filter(None, map(self.cells.__getitem__, places)))
-        return len(texts) == 1 and self.numbers.isdisjoint(places)
+    def _texts(self, row: int, left: int, right: int) -> list[str]:
+        return [self.cells.get((row, column), "") for column in range(left, right + 1)]
 
     def _line(self, row: int, region: _Region) -> None:
         columns = region.rows[row]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from structrag.errors import InvalidDocument
 from structrag.reading.drafts import Draft
+from structrag.reading.formulas import linear, local
 from structrag.reading.limits import spend_characters
+from structrag.reading.looks import LOWERED, RAISED, STRUCK
 from structrag.reading.office.counting import counted
 from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import Package, joined, walk
@@ -17,15 +19,13 @@ from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
+    StoryTable,
     flat,
-    linear,
-    local,
     mark,
     on_one_page,
-    table,
     to_draft,
 )
-from structrag.reading.office.tables import AROUND_CELL, MOST_COLUMNS, Cell
+from structrag.reading.tables import AROUND_CELL, MOST_COLUMNS, Cell
 from structrag.text.numbers import whole_number
 
 _BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -108,6 +108,9 @@ class _OdtStyle:
 
     weight: str = ""
     display: str = ""
+    look: str | None = (
+        None  # one of `looks`, "" for none; None: that of the text around
+    )
     is_title: bool = False
     level: int = 0  # of a heading; 0 for text
 
@@ -151,9 +154,22 @@ class _Styles:
         return _OdtStyle(
             text.get(f"{_FO}font-weight", base.weight),
             text.get(f"{_TEXT}display", base.display),
+            _look(text, base.look),
             base.is_title or "Title" in names,
             _count(style, f"{_STYLE}default-outline-level", 0) or base.level,
         )
+
+
+def _look(text: Mapping[str, str], default: str | None) -> str | None:
+    line = text.get(f"{_STYLE}text-line-through-style")
+    place = text.get(f"{_STYLE}text-position")
+    if line not in (None, "none"):
+        return STRUCK
+    if place is None:
+        return "" if line else default
+    if place.startswith(("sub", "-")):
+        return LOWERED
+    return "" if place.startswith("0") else RAISED
 
 
 def _levels(root: Element) -> dict[int, Element]:
@@ -168,13 +184,9 @@ class _OdtList:
 
 
 @dataclass(slots=True)
-class _OdtTable:
-    rows: list[list[Cell]] = field(default_factory=list)
-    header_rows: int = 0
+class _OdtTable(StoryTable):
     in_header: bool = False
     pages: str = ""  # between rows
-    notes: set[int] = field(default_factory=set)
-    inside: list[StoryPiece] = field(default_factory=list)
 
 
 class _OdtReader:
@@ -189,7 +201,7 @@ class _OdtReader:
         self.notes: dict[int, str] = {}
         self.uncertain: list[str] = []
         self._paragraphs: list[StoryParagraph] = []
-        self._bold: list[bool] = []
+        self._looks: list[tuple[bool, str]] = []  # whether text is bold, and its look
         self._lists: list[_OdtList] = []
         self._last: dict[str, int] = {}  # where lists of a style stopped
         self._outline: list[int] = []
@@ -203,6 +215,7 @@ class _OdtReader:
             f"{_TEXT}p": self._open_paragraph,
             f"{_TEXT}h": self._open_paragraph,
             f"{_TEXT}span": self._open_span,
+            f"{_TEXT}ruby-text": lambda _: not self._add("("),
             f"{_TEXT}s": self._spaces,
             f"{_TEXT}tab": lambda _: self._add("\t"),
             f"{_TEXT}line-break": lambda _: self._add("\n"),
@@ -223,10 +236,11 @@ class _OdtReader:
             _MATH: self._equation,
         }
         self._enter |= dict.fromkeys(_NOT_SHOWN, lambda _: False)
-        self._leave: dict[str, Callable[[Element], None]] = {
+        self._leave: dict[str, Callable[[Element], object]] = {
             f"{_TEXT}p": self._close_paragraph,
             f"{_TEXT}h": self._close_paragraph,
             f"{_TEXT}span": self._close_span,
+            f"{_TEXT}ruby-text": lambda _: self._add(")"),
             f"{_TEXT}list": self._close_list,
             f"{_TEXT}note": self._close_note,
             f"{_OFFICE}annotation": self._close_note,
@@ -252,29 +266,29 @@ class _OdtReader:
 
     def _add(self, text: str) -> bool:
         if self._paragraphs:
-            self._paragraphs[-1].add(text, bold=self._bold[-1])
+            bold, look = self._looks[-1]
+            self._paragraphs[-1].add(text, bold=bold, look=look)
         return False
 
     def _emit(self, pieces: list[StoryPiece]) -> None:
         (self._paragraphs[-1].after if self._paragraphs else self.pieces).extend(pieces)
 
-    def _looks(self, element: Element, family: str) -> tuple[bool, bool]:
-        """Whether its style is bold, and hidden."""
+    def _open_look(self, element: Element, family: str) -> bool:
+        """Begin text in its style; False where that is hidden."""
         style = self._styles.get(element, family)
-        is_bold = bool(self._bold and self._bold[-1])
+        is_bold, look = self._looks[-1] if self._looks else (False, "")
         if style.weight:
             is_bold = style.weight == "bold"
-        return is_bold, style.display == "none"
+        self._looks.append((is_bold, look if style.look is None else style.look))
+        return style.display != "none"
 
     def _open_paragraph(self, element: Element) -> bool:
-        is_bold, is_hidden = self._looks(element, "paragraph")
         self._paragraphs.append(StoryParagraph())
-        self._bold.append(is_bold)
-        return not is_hidden
+        return self._open_look(element, "paragraph")
 
     def _close_paragraph(self, element: Element) -> None:
         paragraph = self._paragraphs.pop()
-        self._bold.pop()
+        self._looks.pop()
         style = self._styles.get(element, "paragraph")
         is_title = style.is_title and not self._outer
         level = 0
@@ -335,12 +349,10 @@ class _OdtReader:
         return f"{before}{inside}{after}".strip()
 
     def _open_span(self, element: Element) -> bool:
-        is_bold, is_hidden = self._looks(element, "text")
-        self._bold.append(is_bold)
-        return not is_hidden
+        return self._open_look(element, "text")
 
     def _close_span(self, element: Element) -> None:
-        self._bold.pop()
+        self._looks.pop()
 
     def _spaces(self, element: Element) -> bool:
         blanks = " " * min(_count(element, f"{_TEXT}c"), 100)
@@ -468,11 +480,7 @@ class _OdtReader:
             done.rows += [plain] * (said - 1)
 
     def _close_table(self, element: Element) -> None:
-        done = self._tables.pop()
-        if sum(map(len, done.rows)) == 1:  # a frame around text
-            self._emit(done.inside)
-        elif any(done.rows):
-            self._emit([table(done.rows, max(1, done.header_rows), done.notes)])
+        self._emit(self._tables.pop().pieces())
 
     def _alternative(self, element: Element) -> bool:
         text = " ".join((element.text or "").split())

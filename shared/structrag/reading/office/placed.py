@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
-from structrag.reading.office.tables import check_table, pipe_table
+from structrag.reading.tables import count_headers, pipe_table
 
 
 @dataclass(slots=True)
@@ -64,25 +65,18 @@ class PlacedText:
         header_rows: int = 1,
     ) -> None:
         """Append a pipe table. `labels` are the places of its rows, () for none."""
-        check_table(rows)
         cells = [[cell.replace("\f", " ") for cell in row] for row in rows]
+        header_rows = count_headers(cells, header_rows)
         markdown = pipe_table(cells, header_rows)
         if labels and markdown:
             self._label = ""
-            filled = [
-                any(map(str.strip, row)) for row in cells
-            ]  # the others are left out
-            self._place(0, labels[filled.index(True)])
-            lines = markdown.split("\n")
-            offset = len(lines[0]) + len(lines[1]) + 2
-            below = [
-                label
-                for label, is_filled in zip(
-                    labels[header_rows:], filled[header_rows:], strict=True
-                )
-                if is_filled
-            ]
-            for label, line in zip(below, lines[2:], strict=True):
+            filled = [any(map(str.strip, row)) for row in cells]  # others are left out
+            shown = list(compress(labels, filled))
+            self._place(0, shown[0])
+            head, rule, *lines = markdown.split("\n")
+            offset = len(head) + len(rule) + 2
+            below = shown[sum(filled[:header_rows]) :]
+            for label, line in zip(below, lines, strict=True):
                 self._place(offset, label)
                 offset += len(line) + 1
         self.add(markdown)

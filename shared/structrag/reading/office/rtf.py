@@ -12,18 +12,19 @@ from itertools import pairwise
 from structrag.reading.decoding import encoding_named
 from structrag.reading.drafts import Draft
 from structrag.reading.limits import check_depth
+from structrag.reading.looks import LOWERED, RAISED, STRUCK
 from structrag.reading.office.inheritance import inherited
 from structrag.reading.office.package import refuse
 from structrag.reading.office.story import (
     PAGE,
     StoryParagraph,
     StoryPiece,
+    StoryTable,
     flat,
     mark,
-    table,
     to_draft,
 )
-from structrag.reading.office.tables import Cell
+from structrag.reading.tables import Cell
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,9})? ?|\\'(?P<hex>[0-9a-fA-F]{2})"
@@ -76,6 +77,13 @@ _CHARSETS = {
     222: "cp874",
     238: "cp1250",
 }
+_LOOKS = {
+    b"super": RAISED,
+    b"sub": LOWERED,
+    b"nosupersub": "",
+    b"strike": STRUCK,
+    b"striked": STRUCK,
+}
 _SYSTEMS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
 
 
@@ -118,6 +126,7 @@ class _RtfState:
     is_hidden: bool = False
     is_deleted: bool = False
     is_bold: bool = False
+    look: str = ""  # one of `looks`
     based_on: int = -1
     ends: str = ""  # what the group is, so that its end is known
 
@@ -297,7 +306,7 @@ class _RtfReader:
         if state.target in ("captured", "styles"):
             self._captured.append(text)
         elif not (state.target or state.is_hidden or state.is_deleted):
-            self._paragraph.add(text, bold=state.is_bold)
+            self._paragraph.add(text, bold=state.is_bold, look=state.look)
 
     def _sign(self, sign: bytes) -> None:
         if sign in b"\\{}":
@@ -354,6 +363,8 @@ class _RtfReader:
             state.level = given + 1 if 0 <= given < 9 else 0
         elif word == b"b":
             state.is_bold = given != 0
+        elif word in _LOOKS:
+            state.look = _LOOKS[word] if given else ""
         elif word == b"v":
             state.is_hidden = given != 0
         elif word == b"deleted":
@@ -390,6 +401,7 @@ class _RtfReader:
         state = self._state
         state.font = self._default_font
         state.is_bold = state.is_hidden = state.is_deleted = False
+        state.look = ""
 
     def _level(self) -> int:
         if self._state.level >= 0:
@@ -481,7 +493,7 @@ class _RtfReader:
                     line.append(cell)
                 column = end
             rows.append(line)
-        self.pieces.append(table(rows, max(1, done.header_rows), done.notes))
+        self.pieces += StoryTable(rows, done.header_rows, done.notes).pieces()
 
     def _open_story(self) -> None:
         self._outer.append(

@@ -56,8 +56,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         sheet = Sheet(placed, title, hidden)
         placed.enter(sheet.label())
         placed.heading(1, title)
-        for row, column, text, is_number in cells:
-            sheet.fill((row, column), text, is_number=is_number)
+        for row, column, text in cells:
+            sheet.fill((row, column), text)
         for start, end in merged:
             sheet.merge(tuple(start), tuple(end))
         sheet.write()
@@ -126,11 +126,11 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
             cells = []
             for row, values in enumerate(sheet.iter_rows(), top + 1):
                 line = [
-                    (row, column, _text(value), _is_number(value))
+                    (row, column, _text(value))
                     for column, value in enumerate(values, left + 1)
                     if value != ""
                 ]
-                spend_characters(sum(len(text) for _, _, text, _ in line))
+                spend_characters(sum(len(text) for _, _, text in line))
                 cells += line
             merged = [
                 [(row + 1, column + 1) for row, column in ends]
@@ -147,10 +147,6 @@ def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list
             name,
             f"its sheets are broken, cut off or far too large ({reason}). {_ADVICE}",
         )
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, str | bool)
 
 
 def _text(value: Any) -> str:

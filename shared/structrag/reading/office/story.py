@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_lines, heading_line
 from structrag.reading.limits import spend_characters
+from structrag.reading.looks import add_run
 from structrag.reading.numbering import is_label
-from structrag.reading.office.tables import Cell, pipe_table, spread
 from structrag.reading.plain_titles import is_clean, is_short_title
+from structrag.reading.tables import Cell, pipe_table, spread
 
 PAGE = "\f"  # stands in a text where a page begins
 
@@ -58,9 +58,9 @@ class StoryParagraph:
     plain: bool = False  # some of its text is not bold
     bold: bool = False  # some of its text is bold
 
-    def add(self, text: str, *, bold: bool = False) -> None:
-        """Append a run of text."""
-        self.parts.append(text)
+    def add(self, text: str, *, bold: bool = False, look: str = "") -> None:
+        """Append a run of text; `look` is one of `looks`, "" for none."""
+        add_run(self.parts, text, look)
         if text.strip():
             self.bold |= bold
             self.plain |= not bold
@@ -90,16 +90,28 @@ def mark(number: int) -> str:
     return f"[^{number}]"
 
 
-def table(
-    rows: Sequence[Sequence[Cell]], header_rows: int, notes: set[int]
-) -> StoryPiece:
-    """A table as a piece."""
-    return StoryPiece(
-        "",
-        rows=tuple(map(tuple, rows)),
-        header_rows=header_rows,
-        notes=tuple(sorted(notes)),
-    )
+@dataclass(slots=True)
+class StoryTable:
+    """An open table.
+
+    Example:
+        >>> StoryTable(rows=[[Cell("a"), Cell("b")]]).pieces()[0].header_rows
+        1
+    """
+
+    rows: list[list[Cell]] = field(default_factory=list)
+    header_rows: int = 0
+    notes: set[int] = field(default_factory=set)
+    inside: list[StoryPiece] = field(default_factory=list)  # of the last cell
+
+    def pieces(self) -> list[StoryPiece]:
+        """It as a piece, or what it frames if it is one cell."""
+        if sum(map(len, self.rows)) == 1 and self.inside:
+            return self.inside
+        rows = tuple(map(tuple, self.rows))
+        header_rows, notes = max(1, self.header_rows), tuple(sorted(self.notes))
+        piece = StoryPiece("", rows=rows, header_rows=header_rows, notes=notes)
+        return [piece] if any(rows) else []
 
 
 def flat(pieces: Iterable[StoryPiece]) -> str:
@@ -185,7 +197,7 @@ def _without_titles(pieces: Sequence[StoryPiece]) -> Iterator[StoryPiece]:
 
 def _written(piece: StoryPiece, level: int, *, mark_bold: bool) -> str:
     if piece.rows:
-        return pipe_table(spread(piece.rows), piece.header_rows)
+        return pipe_table(spread(piece.rows, piece.header_rows), piece.header_rows)
     if piece.is_heading:
         words = f"{piece.label} {piece.text}".replace(PAGE, " ").split()
         line = heading_line(min(level, _MOST_LEVEL), " ".join(words))
@@ -230,94 +242,3 @@ def on_one_page(rows: Sequence[Cell]) -> None:
         cell.text = cell.text.replace(PAGE, "")
     if most:
         rows[0].text = PAGE * most + rows[0].text
-
-
-def linear(root: Element) -> str:
-    """An equation as a line.
-
-    Example:
-        >>> from xml.etree import ElementTree
-        >>> linear(ElementTree.fromstring("<mfrac><mi>a</mi><mn>2</mn></mfrac>"))
-        'a/2'
-    """
-    texts: dict[Element, str] = {}
-    for element in reversed(list(root.iter())):  # what is inside comes first
-        texts[element] = _one(element, texts)
-    return " ".join(texts[root].split())
-
-
-def local(tag: str) -> str:
-    """The name of an element without its namespace."""
-    return tag.rpartition("}")[2]
-
-
-def _one(element: Element, texts: dict[Element, str]) -> str:
-    name = local(element.tag)
-    if name.endswith("Pr") or name.startswith("annotation"):
-        return ""
-    children = [(local(child.tag), texts.pop(child)) for child in element]
-    leaf_text = element.text or "" if name in _LEAVES else ""
-    if name in _BY_PLACE:  # MathML: children by their place
-        parts = [text for _, text in children] + [""] * 3
-        return _BY_PLACE[name](*parts[:3])
-
-    def part(*names: str) -> str:
-        return next((text for each, text in children if each in names), "")
-
-    if name == "f":
-        return f"{_group(part('num'))}/{_group(part('den'))}"
-    if name in ("sSup", "sSub", "sSubSup", "sPre", "limLow", "limUpp"):
-        upper = part("lim") if name == "limUpp" else part("sup")
-        lower = part("lim") if name == "limLow" else part("sub")
-        return _scripts(part("e"), lower, upper)
-    if name == "rad":
-        return f"{part('deg')}√{_group(part('e'))}"
-    if name == "nary":
-        sign = _property(element, "chr", "∫")
-        return f"{_scripts(sign, part('sub'), part('sup'))} {part('e')}"
-    if name == "func":
-        return f"{part('fName')} {part('e')}"
-    if name == "d":
-        separator = _property(element, "sepChr", ", ")
-        inside = separator.join(text for each, text in children if each == "e")
-        return f"{_property(element, 'begChr', '(')}{inside}{_property(element, 'endChr', ')')}"
-    joint = _JOINTS.get(name, "")
-    text = leaf_text
-    for _, each in children:
-        apart = joint if text else ""
-        if text[-1:].isalnum() and each[:1].isalnum():  # factors, not one word
-            apart = joint or " "
-        text += apart + each
-    return text
-
-
-def _property(element: Element, name: str, default: str) -> str:
-    for properties in element:
-        for each in properties if local(properties.tag).endswith("Pr") else ():
-            if local(each.tag) == name:
-                return next((v for k, v in each.items() if local(k) == "val"), "")[:1]
-    return default
-
-
-def _group(text: str) -> str:
-    return text if text.isalnum() or len(text) < 2 else f"({text})"
-
-
-def _scripts(base: str, lower: str, upper: str) -> str:
-    below = f"_{_group(lower)}" if lower else ""
-    above = f"^{_group(upper)}" if upper else ""
-    return f"{base}{below}{above}"
-
-
-_LEAVES = {"t", "mi", "mn", "mo", "ms", "mtext"}
-_JOINTS = {"m": "; ", "mr": ", ", "eqArr": "; ", "mtable": "; ", "mtr": ", "}
-_BY_PLACE: dict[str, Callable[[str, str, str], str]] = {
-    "mfrac": lambda over, under, _: f"{_group(over)}/{_group(under)}",
-    "msup": lambda base, upper, _: _scripts(base, "", upper),
-    "mover": lambda base, upper, _: _scripts(base, "", upper),
-    "msub": lambda base, lower, _: _scripts(base, lower, ""),
-    "munder": lambda base, lower, _: _scripts(base, lower, ""),
-    "msubsup": _scripts,
-    "munderover": _scripts,
-    "mroot": lambda base, degree, _: f"{degree}√{_group(base)}",
-}

@@ -7,6 +7,7 @@ import re
 from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
+from structrag.reading.looks import add_run, look_of
 from structrag.reading.office.drawings import R, add_shape, shapes, targets
 from structrag.reading.office.grid import Place, Sheet, clock, digits
 from structrag.reading.office.package import Package
@@ -167,12 +168,13 @@ def _shown(
 
 def _string(element: Element) -> str:
     """The text of a string, without its guide to pronunciation."""
-    texts = [
-        text.text or ""
-        for child in element
-        if child.tag in (f"{_S}t", f"{_S}r")
-        for text in child.iter(f"{_S}t")
-    ]
+    texts: list[str] = []
+    for child in element:
+        if child.tag == f"{_S}t":
+            texts.append(child.text or "")
+        elif child.tag == f"{_S}r":
+            look = look_of(child.find(f"{_S}rPr"))
+            add_run(texts, child.findtext(f"{_S}t") or "", look)
     return _decoded("".join(texts))
 
 
@@ -188,8 +190,7 @@ def _read(sheet: Sheet, root: Element, values: _Values) -> None:
         for cell in row.iter(f"{_S}c"):
             at = _position(cell.get("r", ""))
             column = at[1] if at else column + 1
-            is_number = cell.get("t", "n") == "n"
-            sheet.fill((number, column), values.of(cell), is_number=is_number)
+            sheet.fill((number, column), values.of(cell))
     for merge in root.iter(f"{_S}mergeCell"):
         start, end = map(_position, merge.get("ref", "").partition(":")[::2])
         if start and end:

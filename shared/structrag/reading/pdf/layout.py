@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, groupby, pairwise, zip_longest
+from itertools import groupby, pairwise, zip_longest
 from statistics import median
 from typing import NamedTuple
 
@@ -42,6 +42,7 @@ from structrag.reading.pdf.rows import (
     with_run_in_titles,
 )
 from structrag.reading.pdf.running_heads import find_page_marks, find_running_heads
+from structrag.reading.tables import count_headers, pipe_table
 from structrag.text.numbers import pluralise
 
 _SHOWN = 5  # examples in a note
@@ -322,7 +323,9 @@ def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
                 for a, b in zip(part.columns, before.columns, strict=True)
             )
         ):
-            rows = part.cells[1:] if part.cells[0] == before.cells[0] else part.cells
+            header = before.cells[: count_headers(before.cells, 1)]
+            repeated = part.cells[: len(header)] == header
+            rows = part.cells[len(header) * repeated :]
             pages = (*before.pages, (len(before.cells), part.pages[0][1]))
             joined[-1] = _CellGrid([*before.cells, *rows], before.columns, pages)
         else:
@@ -514,17 +517,12 @@ def _close(opened: list[_Item], row: Row, look: str) -> None:
 
 
 def _pipe_table(table: _CellGrid) -> _Text:
-    if not table.cells:
-        return _Text("", ())
-    header, *rows = [
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-        for row in table.cells
-    ]
-    lines = [header, "|" + " --- |" * len(table.cells[0]), *rows]
-    starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    # The rule is a line of its own.
-    pages = ((starts[row + 1 if row else 0], page) for row, page in table.pages)
-    return _Text("\n".join(lines), tuple(pages))
+    text = pipe_table(table.cells)
+    starts = [0, *(end.end() for end in re.finditer("\n", text)), len(text) + 1]
+    # The header is one line, and the rule below it another.
+    above = count_headers(table.cells, 1) - 2
+    pages = ((starts[row - above if row else 0], page) for row, page in table.pages)
+    return _Text(text, tuple(pages) if text else ())
 
 
 def _code(rows: Sequence[Row]) -> str:

@@ -107,7 +107,7 @@ run()
 Table 1: Weights.
 
 | Part | Weight |
-|---|---|
+| --- | --- |
 | Rotor | 2 kg |
 """
 

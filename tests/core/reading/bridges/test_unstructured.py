@@ -46,7 +46,7 @@ run()
 ```
 
 | Part | Weight |
-|---|---|
+| --- | --- |
 | Rotor & co | 2 kg |
 
 no markup

@@ -50,3 +50,18 @@ def runs(source: str) -> list[Run]:
 @examples
 def test_every_run_leads_back_to_its_place(source: str, expected: list[Run]) -> None:
     assert runs(source) == expected
+
+
+@examples
+def test_what_the_look_of_text_says(source: str, text: str) -> None:
+    assert read(source) == text
+
+
+@examples
+def test_a_formula_is_there_once(source: str, text: str) -> None:
+    assert read(source) == text
+
+
+@examples
+def test_macros_of_confluence(source: str, text: str) -> None:
+    assert read(source) == text

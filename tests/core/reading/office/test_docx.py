@@ -183,7 +183,7 @@ def test_tables_with_merged_cells_header_rows_and_frames() -> None:
         f"<w:tbl><w:tr>{cell('Framed')}</w:tr></w:tbl>"
     )
     assert text_of(body) == (
-        "| Pump |  | Bar |\n| --- | --- | --- |\n| P1 | cold | 10 |\n| P1 | hot | 1\\|2 |\n\n"
+        "| Pump | Pump | Bar |\n| --- | --- | --- |\n| P1 | cold | 10 |\n| P1 | hot | 1\\|2 |\n\n"
         "Framed\n"
     )
 

@@ -76,7 +76,7 @@ def test_tables_with_merged_cells_and_widths() -> None:
         r"\pard After.\par"
     )
     assert read(body).text == (
-        "| Pump |  | Bar |\n| --- | --- | --- |\n| P1 | cold | 10 |\n"
+        "| Pump | Pump | Bar |\n| --- | --- | --- |\n| P1 | cold | 10 |\n"
         "| P1 | hot more | 1\\|2 |\n\nAfter.\n"
     )
 
