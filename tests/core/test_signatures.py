@@ -65,6 +65,7 @@ MUTABLE = {
     "reading.PageRow",
     "reading.StoryParagraph",
     "reading._RtfTable",
+    "reading.StoryTable",
     "reading._OpenElement",
     "reading._TableRole",
     "reading._WordTable",
