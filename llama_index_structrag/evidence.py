@@ -4,6 +4,7 @@ retrievers' nodes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -204,7 +205,9 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         ]
         shortener = self._shortener()
         flow = partial(shortener.flow, texts, places=places)
-        return with_text, shortener, bundle_flow(query_bundle, flow)
+        # The embedding in it, if any, is that of the model that found the nodes.
+        asked = replace(query_bundle, embedding=None)
+        return with_text, shortener, bundle_flow(asked, flow)
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from doubles import HashTokens
-from llama_index.core import Document
+from llama_index.core import Document, MockEmbedding, VectorStoreIndex
 from llama_index.core.indices.query.query_transform import HyDEQueryTransform
+from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import (
     CitationQueryEngine,
     RetrieverQueryEngine,
@@ -134,6 +135,17 @@ async def test_results_are_shortened_by_the_guess() -> None:
         await shorten.apostprocess_nodes(nodes, BUNDLES["vector"]),
     ):
         assert [node.text for node in short] == ["Flush the mesh strainer on Mondays."]
+
+
+def test_the_vector_of_another_model_is_not_used_on_its_results() -> None:
+    documents = [Document(text=f"Plate {i} is wiped daily.") for i in range(4)]
+    index = VectorStoreIndex.from_documents(
+        documents, embed_model=MockEmbedding(embed_dim=4)
+    )
+    engine = index.as_query_engine(
+        llm=MockLLM(), node_postprocessors=[EvidencePostprocessor(max_tokens=100)]
+    )
+    assert engine.query("How is plate 2 wiped?").source_nodes
 
 
 def test_hyde_in_a_query_engine() -> None:
