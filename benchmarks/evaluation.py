@@ -158,11 +158,6 @@ RESULTS_IN_ORDER = (
         "evidence_scale.md",
         "evidence_scale.py --stores lancedb folder --pieces 1000000 100000",
     ),
-    Result(
-        "Lists that a question reads in LanceDB",
-        "vector_lists.md",
-        "vector_lists.py --lists 500 --read 10 30 40 50 100",
-    ),
 )
 
 TEMPLATE = ROOT / "benchmarks" / "conclusions.md"

@@ -1,6 +1,6 @@
 """Measure the library's speed: `python benchmarks/speed.py [PART] [--repeat N]`.
 
-Parts are parse, views, search and store; default all of them.
+Parts are parse, formats, views, search and store; default all of them.
 
 Every figure is measured again and written to benchmarks/results/speed.json and speed.md; parts not
 asked for keep their last figures there. Ratios compare tasks that ran by turns in one process.
@@ -23,9 +23,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from benchmarks.machine import versions_line
 from benchmarks.speed_tables import run_parts
 
-PARTS = ("parse", "views", "search", "store")
+PARTS = ("parse", "formats", "views", "search", "store")
 HERE = Path(__file__).resolve().parent
-HEAD = "# Speed\n\nMeasured by `python benchmarks/speed.py [parse|views|search|store|all]`."
+HEAD = "# Speed\n\nMeasured by `python benchmarks/speed.py [parse|formats|views|search|store|all]`."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
