@@ -37,7 +37,7 @@ from structrag.cli.printing import (
     report_text,
     show_progress,
 )
-from structrag.errors import InvalidParameter, require
+from structrag.errors import InvalidParameter
 from structrag.evaluation.aggregate import MeanEstimate
 from structrag.evaluation.comparing import Comparison
 from structrag.evaluation.comparing import compare as compare_splitters
@@ -50,7 +50,6 @@ from structrag.evaluation.labelled import (
 )
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
-from structrag.show.explanation import plot_evaluation
 from structrag.text.numbers import pluralise
 
 FEW = 50  # questions, below which a report says so
@@ -91,7 +90,7 @@ def eval(
         typer.Option(
             "-o",
             "--output",
-            help="The folder to write eval.md, eval.json and eval.png to.",
+            help="The folder to write eval.md and eval.json to.",
         ),
     ] = None,
     format: Format = "auto",
@@ -113,8 +112,8 @@ def eval(
     """
     check_one_form(as_json, markdown)
     budgets, depths = numbers("--budget", budget), numbers("-k", k)
-    if output is not None:
-        _check_folder(output)
+    if output is not None and output.exists() and not output.is_dir():
+        raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
     chosen = splitters(method, max_tokens)
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     check_documents(read, chosen)
@@ -139,15 +138,7 @@ def eval(
         (output / "eval.md").write_text(text, encoding="utf-8")
         values = json.dumps(asdict(evaluation), indent=1)
         (output / "eval.json").write_text(values + "\n", encoding="utf-8")
-        plot_evaluation(evaluation, output / "eval.png")
-        typer.echo(f"{output}: eval.md, eval.json, eval.png", err=True)
-
-
-def _check_folder(output: Path) -> None:
-    """Say what is wrong before the work and not behind it."""
-    require("matplotlib", extra="plot")
-    if output.exists() and not output.is_dir():
-        raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
+        typer.echo(f"{output}: eval.md, eval.json", err=True)
 
 
 def _evaluation_parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
