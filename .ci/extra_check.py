@@ -155,14 +155,6 @@ def mcp(folder: Path) -> str:
     return f"{server_of(library).name}: {library.find(QUESTION, 1, None)[0]['text']}"
 
 
-def plot(folder: Path) -> str:
-    from structrag.show import plot_explanation
-
-    explanation = structrag.PICSplitter().explain(structrag.read_text(TEXT))
-    plot_explanation(explanation, folder / "pic.png")
-    return f"{(folder / 'pic.png').stat().st_size} bytes"
-
-
 def pdf(folder: Path) -> str:
     (folder / "pump.pdf").write_bytes(PDF)
     text = structrag.read_file(folder / "pump.pdf").text
@@ -231,7 +223,6 @@ CHECKS = {
     "ray": ray,
     "cli": cli,
     "mcp": mcp,
-    "plot": plot,
     "pdf": pdf,
     "paper": paper,
     "code": code,

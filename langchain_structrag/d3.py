@@ -17,7 +17,7 @@ from structrag.model_calls.requests import Progress
 from structrag.model_calls.usage import Usage
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.retriever import D3Estimate, D3Result
+from structrag.retrieval.d3.retriever import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
 
@@ -45,7 +45,7 @@ class D3Retriever(IndexRetriever):
     strategy has no scores), `rank` by score, `scores` and `score_parts` (as in
     `MultiViewRetriever`, if any), `d3_kind` ("paragraph", "list", "table" and so on), `d3_route`
     (how the sections were chosen: "llm", "scores", "evidence", "direct" or "none"). `result` has
-    the cost of a question, `estimate` its expected cost.
+    the cost of a question.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -125,11 +125,6 @@ class D3Retriever(IndexRetriever):
     ) -> list[D3Result]:
         """`results` on an event loop."""
         return await self._d3().aresults(questions, k, where=self._within(where))
-
-    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
-        """The expected and the largest cost of `result`, by stage. Calls no model and embeds
-        nothing."""
-        return self._d3().estimate(question, where=self._within(where))
 
     def _within(self, where: Any) -> Any:
         return narrowed(self.where, where)

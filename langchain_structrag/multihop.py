@@ -284,7 +284,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         chain's output. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Derived from the documents by default, such as "answer_from_ovens".
+            name: By default "answer_from_documents", numbered as those of retrievers.
             description: The description that the model reads; say what the documents are about.
         """
         if args_schema is not None or arg_types is not None:

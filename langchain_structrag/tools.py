@@ -48,8 +48,8 @@ class ToolRetriever(BaseRetriever):
         artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Derived from the documents by default, such as "search_ovens". A warning says so
-                if a tool over other documents has the same name.
+            name: By default "search_documents". A warning says so if a tool over other documents
+                has the same name; a default name is then numbered.
             description: The description that the model reads; say what the documents are about.
             where: Limits the tool to documents, as in `invoke`, such as those of one tenant.
             where_argument: Whether the agent may limit a search further, by an argument `where`.

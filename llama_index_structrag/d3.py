@@ -22,7 +22,7 @@ from structrag.model_calls.requests import Flow
 from structrag.model_calls.usage import Usage
 from structrag.records import Hit
 from structrag.retrieval.d3.index import D3AddReport
-from structrag.retrieval.d3.retriever import D3Estimate, D3Result
+from structrag.retrieval.d3.retriever import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
@@ -50,8 +50,7 @@ class D3Retriever(IndexRetriever):
     Metadata of a node, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
     `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
-    `result` and the event `RetrievalCostEvent` have the cost of a question, `estimate` its expected
-    cost.
+    `result` and the event `RetrievalCostEvent` have the cost of a question.
 
     Args:
         index: The structrag `D3Index` to search.
@@ -98,11 +97,6 @@ class D3Retriever(IndexRetriever):
         """`results` on an event loop."""
         results = await self.retriever.aresults(questions, **self._limits())
         return [_reported(result) for result in results]
-
-    def estimate(self, question: str) -> D3Estimate:
-        """The expected and the largest cost of `result`, by stage. Calls no model and embeds
-        nothing."""
-        return self.retriever.estimate(question, where=self.where)
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:
         """The evidence of a result, as `retrieve` returns it."""

@@ -269,7 +269,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         is based on, each with its source, heading path and character range.
 
         Args:
-            name: Derived from the documents by default, such as "answer_from_ovens".
+            name: By default "answer_from_documents", numbered as those of retrievers.
             description: The description that the model reads; say what the documents are about.
         """
         return answering_tool(self, name, description)

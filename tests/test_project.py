@@ -127,7 +127,6 @@ def test_a_package_index_shows_the_readme_with_its_links_and_pictures() -> None:
         "static",
         "cli",
         "mcp",
-        "plot",
         "pdf",
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -116,27 +117,6 @@ async def test_a_retriever_is_a_tool_that_cites(framework: Any, kind: str) -> No
     assert await framework.acall(tool, query="When does the seal wear?") == output
 
 
-TITLES = [
-    (["Gas ovens"], "search_gas_ovens"),
-    (["Leases", "Ovens & grills"], "search_leases_and_ovens_grills"),
-    (["Boilers", "b", "c", "d"], "search_boilers_and_more"),
-    (["Küche"], "search_kuche"),
-    (["猫"], "search_documents_"),
-    (["very " * 30 + "long"], "search_very_very_very"),
-]
-
-
-@pytest.mark.parametrize(("titles", "name"), TITLES)
-def test_a_tool_is_named_by_its_documents(
-    framework: Any, titles: list[str], name: str
-) -> None:
-    documents = [
-        framework.document(f"# {title}\n\nIt is {framework}.") for title in titles
-    ]
-    (told, _, _) = framework.about(framework.index("Evidence", documents).as_tool())
-    assert told.startswith(name) and len(told) <= 64 and told.isascii()
-
-
 def test_the_second_tool_of_a_name_is_told_and_numbered(framework: Any) -> None:
     def made(text: str) -> Any:
         twins = framework.document(f"# Twins of {framework}\n\n{text}", text)
@@ -146,10 +126,13 @@ def test_the_second_tool_of_a_name_is_told_and_numbered(framework: Any) -> None:
         return str(framework.about(one.as_tool(**options))[0])
 
     first, second, same = made("One."), made("Two."), made("One.")
-    twins = f"search_twins_of_{framework}"
-    assert name(first) == name(first) == name(same) == twins
-    with pytest.warns(UserWarning, match=f"already has the name '{twins}'") as told:
-        assert name(second) == f"{twins}_2"
+    of_first = name(first)
+    assert of_first == name(first) == name(same) != name(second)
+    assert of_first.startswith("search_documents")
+    with pytest.warns(
+        UserWarning, match="already has the name 'search_documents', so this one is"
+    ) as told:
+        assert re.fullmatch(r"search_documents_\d+", name(second))
     assert told[0].filename == __file__
     assert name(second, name="other") == "other"
 
@@ -167,7 +150,7 @@ def test_tools_of_two_hops_and_self_ask_and_one_that_finds_nothing(
     )
     tool = chain.as_tool()
     name, _, arguments = framework.about(tool)
-    assert name.startswith("answer_from_pump") and arguments == ["question"]
+    assert name.startswith("answer_from_documents") and arguments == ["question"]
     output = framework.call(tool, question="Who made the X100?")
     assert output.startswith("Acme\n\n[1] pump.md, Pump")
 

@@ -42,8 +42,7 @@ def made(**options: Any) -> D3Retriever:
 async def test_two_calls_and_their_cost() -> None:
     retriever = made(llm=MODEL, summariser=None)
     assert retriever.index.usage.calls == 0
-    estimate = retriever.estimate(QUESTION)
-    assert estimate.total.calls == 2 and retriever.usage.calls == 0
+    assert retriever.usage.calls == 0
     result = retriever.result(QUESTION)
     assert [d.page_content for d in retriever.documents(result)] == [
         "The blue pump leaks least."
@@ -53,7 +52,6 @@ async def test_two_calls_and_their_cost() -> None:
         "route": 1,
         "select": 1,
     }
-    assert result.total.tokens <= estimate.total.tokens
     assert (await retriever.aresult(QUESTION)).hits == result.hits
     assert [r.hits for r in retriever.results([QUESTION, QUESTION])] == [
         result.hits

@@ -120,8 +120,6 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
         documents(FILMS + FILLER), llm=llm, summariser=None, where={"doc_id": "films"}
     )
     assert llm.prompts == []
-    estimate = retriever.estimate(QUESTION)
-    assert llm.prompts == [] and estimate.total.calls >= 2
     result = retriever.result(QUESTION)
     assert {stage: cost.calls for stage, cost in result.cost.items()} == {
         "route": 1,
@@ -135,7 +133,7 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
         and nodes[0].metadata["d3_route"] == "llm"
     )
     assert [n.text for n in retriever.retrieve(QUESTION)] == [n.text for n in nodes]
-    assert retriever.usage.calls == 2 * 2 and result.total.calls <= estimate.total.calls
+    assert retriever.usage.calls == 2 * 2
 
 
 def test_it_serves_a_query_engine_and_tells_events() -> None:

@@ -1,5 +1,5 @@
 """Commands that measure splitting methods: `structrag eval` by the user's own questions, and
-`structrag compare` by chunks, costs and a self-test."""
+`structrag compare` by chunks and costs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from structrag.cli.printing import (
     report_text,
     show_progress,
 )
-from structrag.errors import InvalidParameter, require
+from structrag.errors import InvalidParameter
 from structrag.evaluation.aggregate import MeanEstimate
-from structrag.evaluation.comparing import Comparison, SelfTestReport
+from structrag.evaluation.comparing import Comparison
 from structrag.evaluation.comparing import compare as compare_splitters
 from structrag.evaluation.labelled import (
     BUDGETS,
@@ -50,7 +50,6 @@ from structrag.evaluation.labelled import (
 )
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
-from structrag.show.explanation import plot_evaluation
 from structrag.text.numbers import pluralise
 
 FEW = 50  # questions, below which a report says so
@@ -91,7 +90,7 @@ def eval(
         typer.Option(
             "-o",
             "--output",
-            help="The folder to write eval.md, eval.json and eval.png to.",
+            help="The folder to write eval.md and eval.json to.",
         ),
     ] = None,
     format: Format = "auto",
@@ -113,8 +112,8 @@ def eval(
     """
     check_one_form(as_json, markdown)
     budgets, depths = numbers("--budget", budget), numbers("-k", k)
-    if output is not None:
-        _check_folder(output)
+    if output is not None and output.exists() and not output.is_dir():
+        raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
     chosen = splitters(method, max_tokens)
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     check_documents(read, chosen)
@@ -139,15 +138,7 @@ def eval(
         (output / "eval.md").write_text(text, encoding="utf-8")
         values = json.dumps(asdict(evaluation), indent=1)
         (output / "eval.json").write_text(values + "\n", encoding="utf-8")
-        plot_evaluation(evaluation, output / "eval.png")
-        typer.echo(f"{output}: eval.md, eval.json, eval.png", err=True)
-
-
-def _check_folder(output: Path) -> None:
-    """Say what is wrong before the work and not behind it."""
-    require("matplotlib", extra="plot")
-    if output.exists() and not output.is_dir():
-        raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
+        typer.echo(f"{output}: eval.md, eval.json", err=True)
 
 
 def _evaluation_parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
@@ -238,14 +229,11 @@ def compare(
     method: Annotated[
         str,
         typer.Option(
-            help="Methods separated by commas: content_aware, fixed, pic, idms, hiqa, evidence."
+            help="Methods separated by commas: content_aware, fixed, pic, idms, hiqa."
         ),
-    ] = "content_aware,fixed,pic,idms,hiqa,evidence",
+    ] = "content_aware,fixed,pic,idms,hiqa",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
-    budget: Annotated[
-        int, typer.Option(help="The token budget of the self-test for each question.")
-    ] = 1000,
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
@@ -254,20 +242,15 @@ def compare(
 ) -> None:
     """Compare splitting methods on your documents.
 
-    The report shows chunk sizes, what was cut, the cost, and a retrieval self-test without labels.
-
-    The self-test searches for a section by its heading, or by a sentence that refers to it; both
-    are removed from the index. It shows whether the text of a section can be found. It does not
-    show how well your users' questions are answered, and it favours methods that cut at section
-    borders. To measure with your own questions, use structrag eval.
+    The report shows chunk sizes, what was cut, and the cost. To measure which method finds more,
+    use structrag eval with your own questions.
     """
     check_one_form(as_json, markdown)
-    chosen = splitters(method, max_tokens)
+    chosen = splitters(method, max_tokens, searched=False)
     comparison = compare_splitters(
         documents(paths, format=format, reader=reader, isolated=isolated),
         chosen,
         embedder=embedder_of(embedder),
-        budget=budget,
         progress=show_progress,
     )
     if as_json:
@@ -287,11 +270,7 @@ def _comparison_parts(comparison: Comparison, max_tokens: int) -> list[ReportPar
         f"{pluralise(units['sentence'], 'sentence')}, {pluralise(units['table'], 'table')}, "
         f"{pluralise(units['code'], 'block')} of code. At most {max_tokens} tokens per chunk."
     )
-    test = ReportPart("Self-test", None, [comparison.no_selftest])
-    if comparison.selftest:
-        test = _selftest(comparison.selftest, comparison.embedder)
-    of_chunks = [_chunks(comparison), _cost(comparison)] if comparison.methods else []
-    return [ReportPart(notes=[size]), *of_chunks, test]
+    return [ReportPart(notes=[size]), _chunks(comparison), _cost(comparison)]
 
 
 def _chunks(comparison: Comparison) -> ReportPart:
@@ -334,47 +313,3 @@ def _cost(comparison: Comparison) -> ReportPart:
         "here."
     )
     return ReportPart("Cost", ReportTable(head, rows), [note])
-
-
-def _selftest(test: SelfTestReport, embedder: str) -> ReportPart:
-    kinds = list(next(iter(test.recall.values())))
-    base = next(iter(test.recall))
-    asked = {kind: test.recall[base][kind].n for kind in kinds}
-    head = ["method"]
-    for kind in kinds:
-        head += [f"{asked[kind]} {kind}s", f"against {base}"]
-    rows = []
-    for name, recall in test.recall.items():
-        cells = [name]
-        for kind in kinds:
-            difference = "" if name == base else points(test.difference[name][kind])
-            cells += [percent(recall[kind]), difference]
-        rows.append(cells)
-    title = "Self-test: finding sections without labels"
-    return ReportPart(title, ReportTable(head, rows), _about(test, asked, embedder))
-
-
-def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequence[str]:
-    has_evidence = any(name in SEARCHED for name in test.recall)
-    by = (
-        "; evidence is found by EvidenceRetriever, which makes no chunks"
-        if has_evidence
-        else ""
-    )
-    left_out = "; ".join(f"{count} {reason}" for reason, count in test.left_out.items())
-    return [
-        "The query is the heading of a section, or a sentence that refers to it. Each figure is "
-        f"the percentage of the section's own text among the best chunks within {test.budget:,} "
-        "tokens, then the difference to the first method in points. Brackets hold the 95% "
-        "bootstrap interval over the queries; a difference whose interval contains 0 is not "
-        f"significant. All documents are searched by {embedder_text(embedder)} and BM25{by}. "
-        "Headings, heading paths, tables of contents and the query sentences are removed from "
-        "the index.",
-        f"{asked.get('heading', 0)} of {test.headings} headings were used as queries."
-        + (f" Not used: {left_out}." if left_out else ""),
-        "The self-test shows whether the text of a section can be found, and how much of it fits "
-        "the budget. It does not show how well your users' questions are answered, because users "
-        "do not ask headings. It favours methods that cut at section borders, where the counted "
-        "text begins and ends. It does not measure the benefit of heading paths, because they "
-        "are removed. To measure with your own questions, use structrag eval.",
-    ]

@@ -134,10 +134,10 @@ def check_one_form(as_json: bool, markdown: bool) -> None:
         raise InvalidParameter("--json and --markdown cannot be combined; choose one.")
 
 
-def splitters(names: str, max_tokens: int) -> dict[str, Any]:
+def splitters(names: str, max_tokens: int, *, searched: bool = True) -> dict[str, Any]:
     """The methods that a list of names with commas between asks for.
 
-    They come in the order of the list: splitters, and `Passages` for evidence.
+    They come in the order of the list: splitters, and `Passages` for evidence if `searched`.
 
     Raises:
         InvalidParameter: a name is unknown or comes twice, or there is none.
@@ -147,8 +147,9 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
         raise InvalidParameter(
             f"--method must be different names separated by commas; got {names!r}."
         )
+    allowed = (*METHODS, *(SEARCHED if searched else ()))
     for name in chosen:
-        check_choice("--method", name, (*METHODS, *SEARCHED))
+        check_choice("--method", name, allowed)
     return {
         name: SEARCHED[name]() if name in SEARCHED else METHODS[name](max_tokens)
         for name in chosen

@@ -7,7 +7,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -28,10 +27,9 @@ from structrag.cli.options import (
     one_document,
 )
 from structrag.cli.printing import chunk_record, harmless, path_of, print_items
-from structrag.errors import InvalidParameter, check_choice
+from structrag.errors import check_choice
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document, Section
-from structrag.show.explanation import plot_explanation
 from structrag.text.numbers import pluralise
 from structrag.text.tokens import count_tokens
 
@@ -43,15 +41,6 @@ def split(
     ] = "content_aware",
     max_tokens: MaxTokens = 300,
     embedder: Embedder = "",
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help=(
-                "For idms and pic: a .png, .svg or .pdf file to draw the boundaries and their "
-                "scores to."
-            )
-        ),
-    ] = None,
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
@@ -68,29 +57,14 @@ def split(
         isolated=isolated,
         images_to=images_to,
     )
-    chunks = list(_split(splitter, document, embedder_of(embedder), plot))
+    model = embedder_of(embedder)
+    is_reading = isinstance(splitter, ReadingSplitter)
+    chunks = splitter.split(document, **({"embedder": model} if is_reading else {}))
     if not chunks:
         typer.echo(harmless(f"{file} holds no text, so it has no chunks."), err=True)
     print_items(
         map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json
     )
-
-
-def _split(
-    splitter: Any, document: Document, embedder: Any, plot: Path | None
-) -> Iterable[Chunk]:
-    if not isinstance(splitter, ReadingSplitter):
-        if plot is not None:
-            raise InvalidParameter(
-                "--plot works with --method idms or pic only; the other methods have nothing to "
-                "draw."
-            )
-        chunks: Iterable[Chunk] = splitter.split(document)
-        return chunks
-    explanation = splitter.explain(document, embedder=embedder)
-    if plot is not None:
-        plot_explanation(explanation, plot)
-    return explanation.chunks
 
 
 def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:

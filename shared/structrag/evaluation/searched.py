@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -212,27 +212,6 @@ def search_passages(
         }
         rankings.append(PassageRanking(by_k, by_budget))
     return rankings
-
-
-def withheld_documents(
-    documents: Sequence[Document], withheld: Mapping[str, Sequence[tuple[int, int]]]
-) -> list[Document]:
-    """The documents with blanks in place of withheld characters. So all places stay. No heading is
-    left in them."""
-    blanked = []
-    for document in documents:
-        parts, place = [], 0
-        for start, end in withheld.get(document.id, ()):
-            lines = document.text[start:end].split("\n")
-            parts += [
-                document.text[place:start],
-                "\n".join(" " * len(line) for line in lines),
-            ]
-            place = end
-        text = "".join([*parts, document.text[place:]])
-        layout = document.layout and replace(document.layout, headings=())
-        blanked.append(replace(document, text=text, title="", layout=layout))
-    return blanked
 
 
 # The assumed answer of a language model whose calls are only counted.

@@ -1,39 +1,32 @@
-"""Tools for agents: names derived from their documents, and passages with their places."""
+"""Tools for agents: their names, and passages with their places."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain, count, islice
+from itertools import chain, count
 from typing import Any
 from weakref import ReferenceType, ref
 
 from pydantic import BaseModel, Field
 
 from structrag._locks import Lock
-from structrag.errors import UnknownDocument, warn_user
+from structrag.errors import warn_user
 from structrag.integrations.documents import file_of
 from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, titles_of
 from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import without_surrogates
 
-LONGEST = 64  # characters of a tool's name, as models' services allow
-_SHOWN = 3  # documents that are named before it becomes "and more"
-# Ids that a host makes for documents without one; they differ in each run.
-_UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 _lock = Lock()
 # Name -> the retriever that has it, while it is there, and what that searches.
 _given: dict[str, tuple[ReferenceType[Any], str]] = {}
 
 
 def tool_name(verb: str, retriever: Any, name: str | None) -> str:
-    """The name of a tool: the user's, else one derived from the titles of the documents, such as
-    "search_ovens", or "search_documents" without titles. If another retriever that still exists, or
-    one over other documents, has that name already, a warning says so, and a derived name is
-    numbered.
+    """The name of a tool: the user's, else the verb and "documents", such as "search_documents".
+    If another retriever that still exists, or one over other documents, has that name already, a
+    warning says so, and a name that is not the user's is numbered.
 
     Args:
         verb: What the tool does, such as "search".
@@ -41,13 +34,12 @@ def tool_name(verb: str, retriever: Any, name: str | None) -> str:
         name: The user's own, which is kept.
     """
     index, inner = _searched(retriever)
-    chosen = name or _shortened(f"{verb}_{_topic(index)}", LONGEST)
+    chosen = name or f"{verb}_documents"
     what = _identity(index, inner)
     with _lock:
         free = chosen
         if name is None:
-            stem = _shortened(chosen, LONGEST - 4)
-            names = chain([chosen], (f"{stem}_{number}" for number in count(2)))
+            names = chain([chosen], (f"{chosen}_{number}" for number in count(2)))
             free = next(other for other in names if not _is_taken(other, what))
         is_taken = _is_taken(chosen, what)
         for other in [key for key, (held, _) in _given.items() if held() is None]:
@@ -83,43 +75,6 @@ def _identity(index: Any, retriever: Any) -> str:
     ids = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
     where = getattr(retriever, "where", None)
     return f"{type(retriever).__name__} {ids.hexdigest()} {where!r}"
-
-
-def _topic(index: Any) -> str:
-    """The documents' titles, or else their ids, as words of a name."""
-    n_documents = len(index.document_ids) if index is not None else 0
-    words = [_words(title) for title in _titles(index, _SHOWN)]
-    if not words:
-        return "documents"
-    if not all(words):  # such as Chinese ones, of which no letter may stand in a name
-        digest = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
-        return f"documents_{digest.hexdigest()[:4]}"
-    if n_documents > len(words):
-        return f"{_shortened(words[0], 40)}_and_more"
-    return "_and_".join(_shortened(word, 40 // len(words)) for word in words)
-
-
-def _titles(index: Any, n: int) -> Iterator[str]:
-    for doc_id in islice(index.document_ids if index is not None else (), n):
-        try:
-            document = index.store.document(doc_id)
-        except UnknownDocument:  # another thread has deleted it
-            continue
-        if document.title or not _UUID.fullmatch(doc_id):
-            yield document.title or doc_id
-
-
-def _words(title: str) -> str:
-    """A title as lower-case ASCII words with "_" between them."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
-
-
-def _shortened(words: str, most: int) -> str:
-    """The first whole words within so many characters."""
-    if len(words) <= most:
-        return words
-    return words[: most + 1].rpartition("_")[0].strip("_") or words[:most]
 
 
 class SearchInput(BaseModel):

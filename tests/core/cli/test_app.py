@@ -30,11 +30,9 @@ def test_mistakes_end_with_one_sentence(
 def test_a_missing_extra_is_the_users_to_mend(
     capsys: pytest.CaptureFixture[str], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, out, err = run(
-        capsys, "split", manual, "--method", "pic", "--plot", manual.parent / "x.png"
-    )
-    assert code == 2 and "structrag[plot]" in err and not out
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    code, out, err = run(capsys, "mcp", manual.parent)
+    assert code == 2 and "structrag[mcp]" in err and not out
 
 
 def test_an_interruption_before_a_command_begins_is_quiet(

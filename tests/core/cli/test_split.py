@@ -41,50 +41,6 @@ def test_split_by_length_says_where_a_chunk_begins(
     assert json.loads(out.splitlines()[0])["path"] == []
 
 
-@pytest.mark.parametrize("method", ["pic", "idms"])
-def test_split_draws_what_it_saw(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str
-) -> None:
-    text = "# Pumps\n\n" + " ".join(
-        f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40)
-    )
-    (tmp_path / "pumps.md").write_text(text, encoding="utf-8")
-    picture = tmp_path / "pumps.png"
-    code, out, _ = run(
-        capsys, "split", tmp_path / "pumps.md", "--method", method, "--plot", picture
-    )
-    assert code == 0 and "Pumps" in out
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    code, _, err = run(
-        capsys,
-        "split",
-        tmp_path / "pumps.md",
-        "--method",
-        method,
-        "--plot",
-        tmp_path / "pumps.txt",
-    )
-    assert code == 2 and "must end in .png, .svg or .pdf" in err
-
-
-def test_split_says_where_there_is_nothing_to_draw(
-    capsys: pytest.CaptureFixture[str], manual: Path
-) -> None:
-    code, _, err = run(capsys, "split", manual, "--plot", manual.parent / "x.png")
-    assert code == 2 and "--plot works with --method idms or pic" in err
-    (manual.parent / "empty.md").write_text("")
-    code, _, err = run(
-        capsys,
-        "split",
-        manual.parent / "empty.md",
-        "--method",
-        "pic",
-        "--plot",
-        manual.parent / "x.png",
-    )
-    assert code == 2 and "There is nothing to draw" in err
-
-
 def test_chunks_are_numbered_from_one_with_their_places(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:

@@ -1,10 +1,7 @@
-"""D3 retrieval: route to sections, then select evidence among their paragraphs. An estimate is an
-upper bound on the cost of a question, computed before any model is called: the stages run as usual,
-and every prompt is answered by "all"."""
+"""D3 retrieval: route to sections, then select evidence among their paragraphs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,10 +19,7 @@ from structrag.index.levels import query_vectors
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.model_calls.requests import (
     Flow,
-    Request,
-    Score,
     T,
-    drive,
     embedded_by,
     gather,
 )
@@ -36,14 +30,11 @@ from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
-from structrag.retrieval.d3.outlines import Routing, paths_of, section_name
+from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.routing import (
-    BY_SCORES,
     Routed,
     RouteResult,
     SearchedPart,
-    is_direct,
-    route_flow,
     routed_flow,
 )
 from structrag.retrieval.d3.scoring import (
@@ -53,7 +44,6 @@ from structrag.retrieval.d3.scoring import (
     within_budget,
 )
 from structrag.retrieval.d3.selection import (
-    ASKING,
     Evidence,
     Selection,
     StageCost,
@@ -203,20 +193,6 @@ class D3Retriever(Retriever):
     ) -> list[D3Result]:
         """`results` on an event loop."""
         return await self.arun(self._results_flow(questions, k, where))
-
-    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
-        """The largest cost of `result`, by stage. Calls no model and embeds nothing."""
-        check_query(question)
-        scope = SearchedPart(self.index, where)
-        route = select = StageCost()
-        if question.strip() and scope.outline:
-            if self.router in BY_SCORES or not is_direct(scope.outline, self.selection):
-                route = _route_cost(question, scope, self.router, self.routing)
-            select = StageCost(scored=len(scope.all_rows))
-            if self.strategy not in (FUSED, EVIDENCE):
-                paragraphs = [scope.paragraphs.chunk(row) for row in scope.all_rows]
-                select = selection_cost(question, paragraphs, self.selection)
-        return D3Estimate({"route": route, "select": select})
 
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
@@ -451,69 +427,3 @@ def scores_by_strategy(evidence: Evidence) -> list[Details]:
     name = evidence.scored_by
     pairs = zip(evidence.scores, evidence.shares, strict=True)
     return [({name: score}, {name: share}) for score, share in pairs]
-
-
-@dataclass(frozen=True, slots=True)
-class D3Estimate:
-    """Stage ("route", "select") -> its cost at most.
-
-    No model was asked and nothing embedded for it. All sections are taken to be chosen, and answers
-    to have the length reserved for them. The paper's method names a quarter of the text (QASPER);
-    what a model will name is not known.
-    """
-
-    stages: Mapping[str, StageCost] = field(default_factory=dict)
-
-    @property
-    def total(self) -> StageCost:
-        """All stages together."""
-        return sum(self.stages.values(), StageCost())
-
-
-def _route_cost(
-    question: str, scope: SearchedPart, router: str, routing: Routing
-) -> StageCost:
-    # If an answer cannot be used, the parts are scored.
-    scored = StageCost(scored=int(scope.part_mask.sum()))
-    if router in BY_SCORES:
-        return scored
-    answer = "1-999999999"
-    if routing.answer_format == "names":
-        answer = json.dumps([*map(section_name, paths_of(scope.outline))])
-    flow = route_flow(question, scope.outline, routing)
-    tally = drive(flow, lambda requests: [answer for _ in requests])
-    return _reserved(tally.cost, routing.answer_tokens) + scored
-
-
-def selection_cost(
-    question: str, paragraphs: Sequence[Chunk], selection: Selection
-) -> StageCost:
-    """Return the highest cost of `select_flow`, "auto" taken as "base": the longest paragraphs are
-    kept."""
-    stages = [
-        "cross_encoder" if part not in ASKING else part for part in selection.stages
-    ]
-    strategy = "base" if selection.strategy == "auto" else "+".join(stages)
-    dry = replace(
-        selection, strategy=strategy, cross_encoder=_NoScorer(), with_path=False
-    )
-
-    def answer(request: Request) -> Any:
-        if isinstance(request, Score):
-            return [1 - 1 / (2 + selection.counter(text)) for text in request.texts]
-        return "1-999999999"
-
-    flow = select_flow(question, paragraphs, dry)
-    evidence = drive(flow, lambda requests: list(map(answer, requests)))
-    return _reserved(evidence.cost, selection.answer_tokens)
-
-
-def _reserved(cost: StageCost, answer_tokens: int) -> StageCost:
-    return replace(cost, answer_tokens=answer_tokens * cost.calls)
-
-
-class _NoScorer:
-    """A stand-in for a reranker. It is never called."""
-
-    def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        raise NotImplementedError
