@@ -81,10 +81,7 @@ class _Line(NamedTuple):
     left: int  # of the text inside
     right: int
     end: int  # behind the line end
-
-    @property
-    def blank(self) -> bool:
-        return self.left == self.right
+    blank: bool
 
 
 _NO_NUMBER = Number("", "", ())
@@ -398,14 +395,14 @@ def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> boo
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
     line = lines[i]
-    is_number = MARK.match(text, line.left, line.right)
     title = text[line.left : line.right]
-    if is_number or not (_is_bare_title(text, lines, i) or is_back_matter(title)):
+    if len(title) > TITLE_LENGTH or MARK.match(title):
+        return ""
+    if not (_is_bare_title(text, lines, i) or is_back_matter(title)):
         return ""
     following = _next_filled(lines, i + 1, len(lines))
     if following is None:
         return ""
-    title = text[line.left : line.right]
     if is_back_matter(title):
         return "back"
     left = lines[following].left
@@ -561,6 +558,6 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
         line = text[start:stop]
         left = start + len(line) - len(line.lstrip(_EDGE))
         right = max(left, start + len(line.rstrip(_EDGE)))
-        lines.append(_Line(start, left, right, after))
+        lines.append(_Line(start, left, right, after, left == right))
         start = after
     return lines

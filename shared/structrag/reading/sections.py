@@ -209,7 +209,9 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
 _BOLD_LINE = re.compile(r"(?:\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*[ \t]*)+")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 # Marks of bold text and the full stop before, escapes.
-_UNSEEN = re.compile(r"\.?\*\*[ \t]*\Z|\*\*|\\(?=[!-/:-@\[-`{-~])")
+_UNSEEN = re.compile(
+    r"[.*\\](?:(?<=\.)\*\*[ \t]*\Z|(?<=\*)\*(?:[ \t]*\Z)?|(?<=\\)(?=[!-/:-@\[-`{-~]))"
+)
 _INK = re.compile(r"\S")
 _ITEM = re.compile(r"\d{1,9}[.)][ \t]")
 _LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
