@@ -373,25 +373,25 @@ def _of_flow(name: str, *arguments: int) -> Handler:
 
 def _handlers() -> tuple[dict[str, Handler], dict[str, Handler]]:
     """What start and end tags do, by their names."""
-    page = PageReader
+    page, space, line_feed = PageReader, _of_flow("space"), _of_flow("line_feed")
     starts = dict.fromkeys(_BLOCKS.split(), _of_flow("break_line", 2))
     ends = dict(starts)
     for names, start, end in (
         (_HEADINGS, page._start_heading, page._end_heading),
         (_LISTS, page._start_list, page._end_list),
         (_PREFORMATTED, page._start_pre, page._end_pre),
-        (_BOXES, *[_of_flow("space")] * 2),
+        (_BOXES, space, space),
         ("section article", *_nesting("section")),
         ("li dt dd", page._start_item, page._end_item),
         ("td th", page._start_cell, page._end_cell),
-        ("thead tbody tfoot", *[page._row_group] * 2),
+        ("thead tbody tfoot", page._row_group, page._row_group),
         ("tr", page._start_row, page._end_row),
         ("table", page._start_table, page._end_table),
         ("caption", page._start_caption, page._end_caption),
         ("blockquote", *_nesting("quote")),
         ("title", page._start_title, page._end_title),
         ("svg", page._start_svg, page._end_svg),
-        ("br", *[_of_flow("line_feed")] * 2),
+        ("br", line_feed, line_feed),
         ("del s strike", _of_flow("start_struck"), _of_flow("end_struck")),
         (_ASIDES, page._start_aside, page._end_aside),
     ):
