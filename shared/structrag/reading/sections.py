@@ -95,7 +95,7 @@ def _of_paragraphs(text: str, layout: Layout) -> list[Heading]:
     parts = (
         text[block.start : block.end]
         if block.kind == "paragraph"
-        else _INK.sub("|", text[block.start : block.end])
+        else _inked(text[block.start : block.end])
         for block in layout.blocks
     )
     return plain_headings("".join(parts), is_marked_up=True)
@@ -212,7 +212,7 @@ _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 _UNSEEN = re.compile(
     r"[.*\\](?:(?<=\.)\*\*[ \t]*\Z|(?<=\*)\*(?:[ \t]*\Z)?|(?<=\\)(?=[!-/:-@\[-`{-~]))"
 )
-_INK = re.compile(r"\S")
+_INK = re.compile(r"\S+")
 _ITEM = re.compile(r"\d{1,9}[.)][ \t]")
 _LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
 _INDENTED = re.compile(r"\s{0,9}\n[ \t]{2,9}\S")  # goes on with an item
@@ -248,7 +248,7 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
             or (has_lists and not is_clean(words[item.end() :]))
         )
         if is_item or _NO_TEXT.match(words):
-            view.add(_INK.sub("|", text[first:end]), first, end, exact=True)
+            view.add(_inked(text[first:end]), first, end, exact=True)
             first = end
         for mark in _UNSEEN.finditer(text, first, end):
             view.add(text[first : mark.start()], first, mark.start(), exact=True)
@@ -271,6 +271,11 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
         title = plain_title(heading.title)
         headings.append(Heading(level, title, first, min(last, len(text))))
     return headings
+
+
+def _inked(text: str) -> str:
+    """Something of the same size that holds no title."""
+    return _INK.sub(lambda word: "|" * len(word[0]), text)
 
 
 def _bold_title(paragraph: str) -> str:

@@ -14,7 +14,8 @@ MOST_COLUMNS = 1_000  # spans and repeated cells beyond are not followed
 
 AROUND_CELL = 3  # characters
 _Covered = dict[int, tuple[str, int]]  # column -> text, rows to come
-_SPACE = re.compile(r"[^\S\f]+")  # form feeds are marks of pages
+# All but a single blank; form feeds are marks of pages.
+_SPACE = re.compile(r"[^\S\f](?:(?<! )|[^\S\f])[^\S\f]*")
 SAMPLE = 40  # rows that tell what a column holds
 _LONGEST_NUMBER = 40  # characters, with its unit
 _NUMBER = re.compile(
