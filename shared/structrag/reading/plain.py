@@ -223,7 +223,7 @@ def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
 def _underlined(text: str, lines: list[_Line], i: int) -> int:
     """Rule 1: the level of an underlined line, else 0."""
     line = lines[i]
-    if not _blank(lines, i - 1) or _blank(lines, i + 1):
+    if _blank(lines, i + 1) or not _blank(lines, i - 1):
         return 0
     title = text[line.left : line.right]
     below = lines[i + 1]
@@ -552,12 +552,12 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
     lines = []
-    while start < end:
-        match = _EOL.search(text, start, end)
-        stop, after = match.span() if match else (end, end)
-        line = text[start:stop]
-        left = start + len(line) - len(line.lstrip(_EDGE))
-        right = max(left, start + len(line.rstrip(_EDGE)))
-        lines.append(_Line(start, left, right, after, left == right))
-        start = after
+    ends = [match.span() for match in _EOL.finditer(text, start, end)]
+    for stop, after in (*ends, (end, end)):
+        if start < after:
+            line = text[start:stop].lstrip(_EDGE)
+            left = stop - len(line)
+            right = left + len(line.rstrip(_EDGE))
+            lines.append(_Line(start, left, right, after, not line))
+            start = after
     return lines

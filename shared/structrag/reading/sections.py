@@ -236,12 +236,12 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
     view = MappedText()
     has_lists = _LIST.search(text, start)
     spans = list(_paragraphs(text, start))
-    titles = [_bold_title(text[first:last].strip()) for first, last in spans]
-    around = zip(spans, ["", *titles], titles, [*titles[1:], "-"], strict=False)
+    bodies = [text[first:last].rstrip() for first, last in spans]
+    titles = [_bold_title(body.lstrip()) for body in bodies]
+    around = zip(spans, bodies, ["", *titles], titles, [*titles[1:], "-"], strict=False)
     has_bold = False
-    for (first, last), above, title, below in around:
-        words = text[first:last].strip()
-        end = first + len(text[first:last].rstrip())
+    for (first, last), body, above, title, below in around:
+        words, end = body.lstrip(), first + len(body)
         item = _ITEM.match(words)
         is_item = item and (
             _INDENTED.match(text, last)
@@ -280,7 +280,9 @@ def _inked(text: str) -> str:
 
 def _bold_title(paragraph: str) -> str:
     """The title that a bold line holds; "" for anything else."""
-    title = plain_title(paragraph) if _BOLD_LINE.fullmatch(paragraph) else ""
+    if not _BOLD_LINE.fullmatch(paragraph):
+        return ""
+    title = plain_title(paragraph)
     if MARK.match(title):
         title = title.removesuffix(".")
     return title if is_short_title(title) else ""
