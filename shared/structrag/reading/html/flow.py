@@ -288,7 +288,8 @@ class Flow:
         elif self.table is None:
             self._begin_line()
         sink.fresh, sink.space = False, -1
-        self._put_marker(sink)
+        if self.marker or self._blanks:
+            self._put_marker(sink)
         if self.struck == 1:
             sink.insert(STROKE)
             self.struck = 2
