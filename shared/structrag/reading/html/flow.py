@@ -242,7 +242,9 @@ class Flow:
 
     def reset_cell(self) -> None:
         """Forget the lists outside a new cell."""
-        self.lists, self.marker, self._blanks = Lists(), None, []
+        self.marker, self._blanks = None, []
+        if self.lists.names or self.lists is self._outer_lists:
+            self.lists = Lists()
 
     def close_table(self) -> None:
         """Write the open table, its caption as a paragraph before it."""
@@ -267,10 +269,11 @@ class Flow:
                 self.put(self.source[start:end], start, end, exact=True)
             return
         for words in _WORDS.finditer(self.source, start, end):
-            if words.start() > start:
+            first, last = words.span()
+            if first > start:
                 self.space(start)
-            start = words.end()
-            self.put(words[0], words.start(), start, exact=True)
+            self.put(words[0], first, last, exact=True)
+            start = last
         if start < end:
             self.space(start)
 
