@@ -286,7 +286,14 @@ def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
 def _take(source: str, table: _TableRole, place: int, token: Token) -> None:
     kind, name, start, end = token
     cell = table.cell
-    if name in _PARTS:
+    if kind == TEXT:
+        if cell is None:
+            table.between.append(place)
+        elif not source[start:end].isspace():
+            cell.has_text = True
+            cell.is_number &= "".join(source[start:end].split()).isdigit()
+            cell.has_content |= cell.headings > 0
+    elif name in _PARTS:
         table.parts.append(place)
         table.names[name] += kind == START
         if name in ("td", "th", "tr"):
@@ -297,13 +304,6 @@ def _take(source: str, table: _TableRole, place: int, token: Token) -> None:
             is_code = bool(_CODE_CLASS.search(source, start, end))
             table.has_numbers |= is_code
             table.cell = _Cell(place, is_code=is_code)
-    elif kind == TEXT:
-        if cell is None:
-            table.between.append(place)
-        elif not source[start:end].isspace():
-            cell.has_text = True
-            cell.is_number &= "".join(source[start:end].split()).isdigit()
-            cell.has_content |= cell.headings > 0
     elif name == "pre":
         table.pres.append(place)
         if cell:
