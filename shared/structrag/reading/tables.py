@@ -104,15 +104,15 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
     figures = {i for i, cells in below if _most(is_number, cells)}
     has_figures = bool(figures)
     figures = figures or set(range(1, len(sample[0]))) if sample else set()
-    years = {
-        i for i in figures if _most(_YEAR.fullmatch, [row[i] for row in sample[1:]])
-    }
     count = named
     for i in range(named, len(sample) - 1 - (not named)):
         row = sample[i]
         is_header = any(row[column] for column in figures) and not any(
             is_number(row[column])
-            and (column in years or not _YEAR.fullmatch(row[column]))
+            and not (
+                _YEAR.fullmatch(row[column])
+                and not _most(_YEAR.fullmatch, (each[column] for each in sample[1:]))
+            )
             for column in figures
         )
         if is_header and (
