@@ -74,9 +74,7 @@ class Styles:
         if style_id not in self._elements:
             match = _HEADING.fullmatch(style_id)
             return WordStyle(level=int(match[1]) if match else 0)
-        return self._resolved.get(style_id) or inherited(
-            style_id, self.bases.get, self._resolved, _TEXT, self._made
-        )
+        return inherited(style_id, self.bases.get, self._resolved, _TEXT, self._made)
 
     def _made(self, style_id: str, base: WordStyle) -> WordStyle:
         """A style by what it says itself, and by the one it is based on."""

@@ -73,8 +73,9 @@ _ASIDE = _names("fn footnote tex-math")
 _FORMULAS = _names(
     "inline-formula disp-formula equation inlineequation informalequation"
 )
-_MEANT = _SECTIONS | _TITLES | _APART | _DROPPED | _SPACED | _ASIDE | _FORMULAS
-_MEANT |= _names("math note colspec varlistentry") | frozenset(_HTML)
+_MEANT = _names("math note colspec varlistentry").union(
+    *(_SECTIONS, _TITLES, _APART, _DROPPED, _SPACED, _ASIDE, _FORMULAS, _HTML)
+)
 _MOST_AROUND = 10  # elements around a title
 _TAG = re.compile(r"<[^<>]*>")
 
