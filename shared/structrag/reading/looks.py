@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from structrag.reading.formulas import local
-
 RAISED: Final = "raised"
 LOWERED: Final = "lowered"
 STRUCK: Final = "struck"
@@ -76,11 +74,13 @@ def add_run(parts: list[str], text: str, look: str = "") -> None:
 def look_of(properties: Iterable[Element] | None, look: str = "") -> str:
     """The look that the properties of a run say in Word and Excel, `look` unless they do."""
     for each in () if properties is None else properties:
-        name, said = local(each.tag), next(iter(each.attrib.values()), "1")
-        if name in ("strike", "dstrike"):
-            if said not in OFF:
-                return STRUCK
-            look = look.replace(STRUCK, "")
-        elif name == "vertAlign":
+        if not each.tag.endswith(("strike", "vertAlign")):
+            continue
+        said = next(iter(each.attrib.values()), "1")
+        if each.tag.endswith("vertAlign"):
             look = _SCRIPTS.get(said, "")
+        elif said not in OFF:
+            return STRUCK
+        else:
+            look = look.replace(STRUCK, "")
     return look

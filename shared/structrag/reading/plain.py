@@ -81,10 +81,7 @@ class _Line(NamedTuple):
     left: int  # of the text inside
     right: int
     end: int  # behind the line end
-
-    @property
-    def blank(self) -> bool:
-        return self.left == self.right
+    blank: bool
 
 
 _NO_NUMBER = Number("", "", ())
@@ -167,17 +164,19 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
     """What looks like a heading by itself and by its number's sequence, in order."""
     found = []
     taken: set[int] = set()  # lines that are a heading already, or a part of one
+
+    def add(i: int, kind: str, level: int = 1, last: int = 0) -> None:
+        line, end = lines[i], lines[last or i].end
+        title = _tidy(text[line.left : line.right])
+        found.append(_Candidate(title, line.start, end, kind, level=level))
+        taken.update((i, last or i))
+
     for i, line in enumerate(lines):
         level = 0 if line.blank else _underlined(text, lines, i)
         if level:
-            title = _tidy(text[line.left : line.right])
-            end = lines[i + 1].end
-            found.append(_Candidate(title, line.start, end, "underlined", level=level))
-            taken |= {i, i + 1}
+            add(i, "underlined", level, i + 1)
     for i in _with_indented_text(text, lines):
-        title = _tidy(text[lines[i].left : lines[i].right])
-        found.append(_Candidate(title, lines[i].start, lines[i].end, "capitals"))
-        taken.add(i)
+        add(i, "capitals")
     numbered = [
         mark
         for i, line in enumerate(lines)
@@ -187,21 +186,17 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
     for mark in in_sequence(numbered):
         heading = _numbered_heading(text, lines, mark)
         found.append(heading)
-        first = mark.line
-        taken.add(first)
-        while first + 1 < len(lines) and lines[first + 1].start < heading.end:
-            first += 1
-            taken.add(first)
+        i = mark.line
+        while i < len(lines) and lines[i].start < heading.end:
+            taken.add(i)
+            i += 1
     for i in _questions(text, lines):
         if i not in taken:
-            title = _tidy(text[lines[i].left : lines[i].right])
-            found.append(_Candidate(title, lines[i].start, lines[i].end, "title"))
-            taken.add(i)
+            add(i, "title")
     for i, line in enumerate(lines):
         kind = "" if line.blank or i in taken else _bare_kind(text, lines, i)
         if kind:
-            title = _tidy(text[line.left : line.right])
-            found.append(_Candidate(title, line.start, line.end, kind))
+            add(i, kind)
     return sorted(found, key=lambda heading: heading.start)
 
 
@@ -226,7 +221,7 @@ def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
 def _underlined(text: str, lines: list[_Line], i: int) -> int:
     """Rule 1: the level of an underlined line, else 0."""
     line = lines[i]
-    if not _blank(lines, i - 1) or _blank(lines, i + 1):
+    if _blank(lines, i + 1) or not _blank(lines, i - 1):
         return 0
     title = text[line.left : line.right]
     below = lines[i + 1]
@@ -244,7 +239,7 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
 def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
     """Rule 3 without a blank line: at least three different titles in capitals at the margin, each
     directly above indented text, as pages of a manual have them."""
-    found = []
+    titles: dict[int, str] = {}
     for i, (line, below) in enumerate(pairwise(lines)):
         if (
             line.blank
@@ -256,9 +251,9 @@ def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
         title = text[line.left : line.right]
         is_indented = below.left - below.start >= 3
         if is_indented and title.isupper() and is_clean(title) and title[-1].isalpha():
-            found.append(i)
-    titles = {text[lines[i].left : lines[i].right] for i in found}
-    return found if 3 <= len(found) == len(titles) else []  # speakers speak again
+            titles[i] = title
+    is_used = 3 <= len(titles) == len({*titles.values()})  # speakers speak again
+    return list(titles) if is_used else []
 
 
 def _questions(text: str, lines: list[_Line]) -> list[int]:
@@ -398,14 +393,14 @@ def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> boo
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
     line = lines[i]
-    is_number = MARK.match(text, line.left, line.right)
     title = text[line.left : line.right]
-    if is_number or not (_is_bare_title(text, lines, i) or is_back_matter(title)):
+    if len(title) > TITLE_LENGTH or MARK.match(title):
+        return ""
+    if not (_is_bare_title(text, lines, i) or is_back_matter(title)):
         return ""
     following = _next_filled(lines, i + 1, len(lines))
     if following is None:
         return ""
-    title = text[line.left : line.right]
     if is_back_matter(title):
         return "back"
     left = lines[following].left
@@ -555,12 +550,12 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
     lines = []
-    while start < end:
-        match = _EOL.search(text, start, end)
-        stop, after = match.span() if match else (end, end)
-        line = text[start:stop]
-        left = start + len(line) - len(line.lstrip(_EDGE))
-        right = max(left, start + len(line.rstrip(_EDGE)))
-        lines.append(_Line(start, left, right, after))
-        start = after
+    ends = [match.span() for match in _EOL.finditer(text, start, end)]
+    for stop, after in (*ends, (end, end)):
+        if start < after:
+            line = text[start:stop].lstrip(_EDGE)
+            left = stop - len(line)
+            right = left + len(line.rstrip(_EDGE))
+            lines.append(_Line(start, left, right, after, not line))
+            start = after
     return lines

@@ -169,20 +169,16 @@ def is_sentence_case(title: str) -> bool:
 
 def is_clean(title: str) -> bool:
     """Capitals or title case, at most ten words, and nothing untypical."""
-    if len(title) > TITLE_LENGTH or len(title.split()) > 10:
+    if len(title) > TITLE_LENGTH or not title[:1].isupper() or title[-1] in ",;:":
         return False
     words = _WORD.findall(title)
-    if not words or len(words[0]) < 2 or _NOT_A_TITLE.search(title):
-        return False
-    if (
-        not title[0].isupper()
-        or title[-1] in ",;:"
-        or words[-1].lower() in _ABBREVIATIONS
-    ):
+    if not words or len(words[0]) < 2 or words[-1].lower() in _ABBREVIATIONS:
         return False
     if title.isupper():
-        return max(map(len, words)) > 2
-    return len(words[-1]) > 2 and all(_is_capitalised(word) for word in words)
+        fits = max(map(len, words)) > 2
+    else:
+        fits = len(words[-1]) > 2 and all(map(_is_capitalised, words))
+    return fits and len(title.split()) <= 10 and not _NOT_A_TITLE.search(title)
 
 
 def _is_capitalised(word: str) -> bool:

@@ -95,7 +95,7 @@ def _of_paragraphs(text: str, layout: Layout) -> list[Heading]:
     parts = (
         text[block.start : block.end]
         if block.kind == "paragraph"
-        else _INK.sub("|", text[block.start : block.end])
+        else _inked(text[block.start : block.end])
         for block in layout.blocks
     )
     return plain_headings("".join(parts), is_marked_up=True)
@@ -209,8 +209,10 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
 _BOLD_LINE = re.compile(r"(?:\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*[ \t]*)+")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 # Marks of bold text and the full stop before, escapes.
-_UNSEEN = re.compile(r"\.?\*\*[ \t]*\Z|\*\*|\\(?=[!-/:-@\[-`{-~])")
-_INK = re.compile(r"\S")
+_UNSEEN = re.compile(
+    r"[.*\\](?:(?<=\.)\*\*[ \t]*\Z|(?<=\*)\*(?:[ \t]*\Z)?|(?<=\\)(?=[!-/:-@\[-`{-~]))"
+)
+_INK = re.compile(r"\S+")
 _ITEM = re.compile(r"\d{1,9}[.)][ \t]")
 _LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
 _INDENTED = re.compile(r"\s{0,9}\n[ \t]{2,9}\S")  # goes on with an item
@@ -234,19 +236,19 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
     view = MappedText()
     has_lists = _LIST.search(text, start)
     spans = list(_paragraphs(text, start))
-    titles = [_bold_title(text[first:last].strip()) for first, last in spans]
-    around = zip(spans, ["", *titles], titles, [*titles[1:], "-"], strict=False)
+    bodies = [text[first:last].rstrip() for first, last in spans]
+    titles = [_bold_title(body.lstrip()) for body in bodies]
+    around = zip(spans, bodies, ["", *titles], titles, [*titles[1:], "-"], strict=False)
     has_bold = False
-    for (first, last), above, title, below in around:
-        words = text[first:last].strip()
-        end = first + len(text[first:last].rstrip())
+    for (first, last), body, above, title, below in around:
+        words, end = body.lstrip(), first + len(body)
         item = _ITEM.match(words)
         is_item = item and (
             _INDENTED.match(text, last)
             or (has_lists and not is_clean(words[item.end() :]))
         )
         if is_item or _NO_TEXT.match(words):
-            view.add(_INK.sub("|", text[first:end]), first, end, exact=True)
+            view.add(_inked(text[first:end]), first, end, exact=True)
             first = end
         for mark in _UNSEEN.finditer(text, first, end):
             view.add(text[first : mark.start()], first, mark.start(), exact=True)
@@ -271,9 +273,16 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
     return headings
 
 
+def _inked(text: str) -> str:
+    """Something of the same size that holds no title."""
+    return _INK.sub(lambda word: "|" * len(word[0]), text)
+
+
 def _bold_title(paragraph: str) -> str:
     """The title that a bold line holds; "" for anything else."""
-    title = plain_title(paragraph) if _BOLD_LINE.fullmatch(paragraph) else ""
+    if not _BOLD_LINE.fullmatch(paragraph):
+        return ""
+    title = plain_title(paragraph)
     if MARK.match(title):
         title = title.removesuffix(".")
     return title if is_short_title(title) else ""

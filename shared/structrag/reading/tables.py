@@ -14,7 +14,8 @@ MOST_COLUMNS = 1_000  # spans and repeated cells beyond are not followed
 
 AROUND_CELL = 3  # characters
 _Covered = dict[int, tuple[str, int]]  # column -> text, rows to come
-_SPACE = re.compile(r"[^\S\f]+")  # form feeds are marks of pages
+# All but a single blank; form feeds are marks of pages.
+_SPACE = re.compile(r"[^\S\f](?:(?<! )|[^\S\f])[^\S\f]*")
 SAMPLE = 40  # rows that tell what a column holds
 _LONGEST_NUMBER = 40  # characters, with its unit
 _NUMBER = re.compile(
@@ -103,15 +104,15 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
     figures = {i for i, cells in below if _most(is_number, cells)}
     has_figures = bool(figures)
     figures = figures or set(range(1, len(sample[0]))) if sample else set()
-    years = {
-        i for i in figures if _most(_YEAR.fullmatch, [row[i] for row in sample[1:]])
-    }
     count = named
     for i in range(named, len(sample) - 1 - (not named)):
         row = sample[i]
         is_header = any(row[column] for column in figures) and not any(
             is_number(row[column])
-            and (column in years or not _YEAR.fullmatch(row[column]))
+            and not (
+                _YEAR.fullmatch(row[column])
+                and not _most(_YEAR.fullmatch, (each[column] for each in sample[1:]))
+            )
             for column in figures
         )
         if is_header and (

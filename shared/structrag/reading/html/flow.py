@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,8 @@ from structrag.records import BlockKind
 
 # HTML's: a non-breaking space is a character like any other.
 _SPACE: Final = " \t\n\r\f"
-_UNEVEN_SPACE = re.compile(r" [ \t\n\r\f]+|[\t\n\r\f][ \t\n\r\f]*")
+# A piece may end early: the single blank behind it is written in its own place.
+_WORDS = re.compile(r"[^ \t\n\r\f]+(?: [^ \t\n\r\f]+){0,99}")
 _REFERENCE = re.compile(
     r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]{1,31};?)"
 )
@@ -74,7 +75,7 @@ class Lists:
         self.names: list[str] = []
         self.numbers: list[int] = []  # items so far; for dl 1 after a dt
         self.base: int = 0
-        self._open: Counter[str] = Counter()
+        self._open = defaultdict[str, int](int)
 
     @property
     def depth(self) -> int:
@@ -241,7 +242,9 @@ class Flow:
 
     def reset_cell(self) -> None:
         """Forget the lists outside a new cell."""
-        self.lists, self.marker, self._blanks = Lists(), None, []
+        self.marker, self._blanks = None, []
+        if self.lists.names or self.lists is self._outer_lists:
+            self.lists = Lists()
 
     def close_table(self) -> None:
         """Write the open table, its caption as a paragraph before it."""
@@ -265,23 +268,14 @@ class Flow:
             if start < end:
                 self.put(self.source[start:end], start, end, exact=True)
             return
-        body = self.source[start:end].lstrip(_SPACE)
-        begin = end - len(body)
-        if begin > start:
+        for words in _WORDS.finditer(self.source, start, end):
+            first, last = words.span()
+            if first > start:
+                self.space(start)
+            self.put(words[0], first, last, exact=True)
+            start = last
+        if start < end:
             self.space(start)
-        body = body.rstrip(_SPACE)
-        stop = begin + len(body)
-        position = begin
-        for gap in _UNEVEN_SPACE.finditer(self.source, begin, stop):
-            self.put(
-                self.source[position : gap.start()], position, gap.start(), exact=True
-            )
-            self.space(gap.start())
-            position = gap.end()
-        if position < stop:
-            self.put(self.source[position:stop], position, stop, exact=True)
-        if stop < end:
-            self.space(stop)
 
     def put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
         """Write `piece`, which stands for `source[start:end]`, and what is owed before it."""
@@ -297,7 +291,8 @@ class Flow:
         elif self.table is None:
             self._begin_line()
         sink.fresh, sink.space = False, -1
-        self._put_marker(sink)
+        if self.marker or self._blanks:
+            self._put_marker(sink)
         if self.struck == 1:
             sink.insert(STROKE)
             self.struck = 2

@@ -50,7 +50,7 @@ _BLOCKS: Final = (
     "address article aside body center details dialog div fieldset figcaption figure footer form "
     "frameset header hgroup hr html legend main nav p search summary"
 )
-Handler = Callable[[], None]
+Handler = Callable[["PageReader"], None]
 
 
 class PageReader:
@@ -80,41 +80,6 @@ class PageReader:
         self.aside: list[str] | None = None  # where text goes that is not shown here
         self.reading: list[str] = []  # of the open `ruby`
         self._last: dict[str, int] = {}
-        flow = self.flow
-        starts: dict[str, Handler] = dict.fromkeys(_BLOCKS.split(), self._break)
-        ends = dict(starts)
-        for names, start, end in (
-            (_HEADINGS, self._start_heading, self._end_heading),
-            (_LISTS, self._start_list, self._end_list),
-            (_PREFORMATTED, self._start_pre, self._end_pre),
-            (_BOXES, flow.space, flow.space),
-            ("section article", *self._nesting("section")),
-            ("li dt dd", self._start_item, self._end_item),
-            ("td th", self._start_cell, self._end_cell),
-            ("thead tbody tfoot", self._row_group, self._row_group),
-            ("tr", self._start_row, self._end_row),
-            ("table", self._start_table, self._end_table),
-            ("caption", self._start_caption, self._end_caption),
-            ("blockquote", *self._nesting("quote")),
-            ("title", self._start_title, self._end_title),
-            ("svg", self._start_svg, self._end_svg),
-            ("br", flow.line_feed, flow.line_feed),
-            ("del s strike", flow.start_struck, flow.end_struck),
-            (_ASIDES, self._start_aside, self._end_aside),
-        ):
-            starts |= dict.fromkeys(names.split(), start)
-            ends |= dict.fromkeys(names.split(), end)
-        ends["ruby"] = self._end_ruby
-        starts |= {
-            "img": self._image,
-            "sup": self._start_script,
-            "sub": self._start_script,
-            "a": self._start_link,
-            "math": self._start_formula,
-        }
-        for name, alias in _CONFLUENCE.items():
-            starts[name], ends[name] = starts[alias], ends[alias]
-        self._starts, self._ends = starts, ends
 
     def take(self, kind: int, name: str, start: int, end: int) -> None:
         """Take one token of `visible_tokens`."""
@@ -134,12 +99,12 @@ class PageReader:
                 start = feed.end() if feed else start
             self.flow.text(start, end, literal=bool(name))
             return
-        handler = (self._starts if kind == START else self._ends).get(name)
+        handler = (_STARTS if kind == START else _ENDS).get(name)
         if handler:
             self.name = _CONFLUENCE.get(name, name)
             self.place = self.flow.place = start
             self.end = end
-            handler()
+            handler(self)
 
     def finish(self) -> Flow:
         """Close what is open and return the flow with everything written."""
@@ -158,12 +123,6 @@ class PageReader:
 
     def _attributes(self) -> dict[str, Span]:
         return attributes(self.source, self.place, self.end)
-
-    def _break(self) -> None:
-        self.flow.break_line(2)
-
-    def _nesting(self, name: str) -> tuple[Handler, Handler]:
-        return partial(self._nest, name, 1), partial(self._nest, name, -1)
 
     def _nest(self, name: str, step: int) -> None:
         """Go into or out of quotes or sections."""
@@ -405,6 +364,58 @@ class PageReader:
         flow.text(*alt)
         flow.in_image = False
         flow.space(self.end - 1)
+
+
+def _of_flow(name: str, *arguments: int) -> Handler:
+    """The method of the page's flow."""
+    return lambda page: getattr(page.flow, name)(*arguments)
+
+
+def _handlers() -> tuple[dict[str, Handler], dict[str, Handler]]:
+    """What start and end tags do, by their names."""
+    page, space, line_feed = PageReader, _of_flow("space"), _of_flow("line_feed")
+    starts = dict.fromkeys(_BLOCKS.split(), _of_flow("break_line", 2))
+    ends = dict(starts)
+    for names, start, end in (
+        (_HEADINGS, page._start_heading, page._end_heading),
+        (_LISTS, page._start_list, page._end_list),
+        (_PREFORMATTED, page._start_pre, page._end_pre),
+        (_BOXES, space, space),
+        ("section article", *_nesting("section")),
+        ("li dt dd", page._start_item, page._end_item),
+        ("td th", page._start_cell, page._end_cell),
+        ("thead tbody tfoot", page._row_group, page._row_group),
+        ("tr", page._start_row, page._end_row),
+        ("table", page._start_table, page._end_table),
+        ("caption", page._start_caption, page._end_caption),
+        ("blockquote", *_nesting("quote")),
+        ("title", page._start_title, page._end_title),
+        ("svg", page._start_svg, page._end_svg),
+        ("br", line_feed, line_feed),
+        ("del s strike", _of_flow("start_struck"), _of_flow("end_struck")),
+        (_ASIDES, page._start_aside, page._end_aside),
+    ):
+        starts |= dict.fromkeys(names.split(), start)
+        ends |= dict.fromkeys(names.split(), end)
+    ends["ruby"] = page._end_ruby
+    starts |= {
+        "img": page._image,
+        "sup": page._start_script,
+        "sub": page._start_script,
+        "a": page._start_link,
+        "math": page._start_formula,
+    }
+    for name, alias in _CONFLUENCE.items():
+        starts[name], ends[name] = starts[alias], ends[alias]
+    return starts, ends
+
+
+def _nesting(name: str) -> tuple[Handler, Handler]:
+    nest = partial(PageReader._nest, name=name)
+    return partial(nest, step=1), partial(nest, step=-1)
+
+
+_STARTS, _ENDS = _handlers()
 
 
 def _sign(match: re.Match[str]) -> str:

@@ -197,7 +197,6 @@ def _fit(block: Block, start: int, end: int) -> Block:
     return replace(block, start=start, end=end, cuts=cuts, header_end=header_end)
 
 
-_NEEDED = re.compile(r"<table|heading", re.IGNORECASE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PARTS = ("tr", "td", "th", "tbody", "thead", "tfoot", "caption", "colgroup", "col")
 # Of tables with a row for each line of code, as forges and highlighters write them.
@@ -260,9 +259,12 @@ def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
     of code becomes `pre`, without the numbers. An element of the role "heading" becomes `h1` to
     `h6` by its `aria-level`.
     """
-    if not _NEEDED.search(source):
+    lowered = source.lower()
+    if "heading" in lowered:
+        tokens = _with_roles(source, tokens)
+    if "<table" not in lowered:
         return tokens
-    kept: list[Token | None] = list(_with_roles(source, tokens))
+    kept: list[Token | None] = list(tokens)
     tables: list[_TableRole] = []
     for place, token in enumerate(kept):
         if token is None:
@@ -284,7 +286,14 @@ def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
 def _take(source: str, table: _TableRole, place: int, token: Token) -> None:
     kind, name, start, end = token
     cell = table.cell
-    if name in _PARTS:
+    if kind == TEXT:
+        if cell is None:
+            table.between.append(place)
+        elif not source[start:end].isspace():
+            cell.has_text = True
+            cell.is_number &= "".join(source[start:end].split()).isdigit()
+            cell.has_content |= cell.headings > 0
+    elif name in _PARTS:
         table.parts.append(place)
         table.names[name] += kind == START
         if name in ("td", "th", "tr"):
@@ -295,13 +304,6 @@ def _take(source: str, table: _TableRole, place: int, token: Token) -> None:
             is_code = bool(_CODE_CLASS.search(source, start, end))
             table.has_numbers |= is_code
             table.cell = _Cell(place, is_code=is_code)
-    elif kind == TEXT:
-        if cell is None:
-            table.between.append(place)
-        elif not source[start:end].isspace():
-            cell.has_text = True
-            cell.is_number &= "".join(source[start:end].split()).isdigit()
-            cell.has_content |= cell.headings > 0
     elif name == "pre":
         table.pres.append(place)
         if cell:

@@ -160,20 +160,19 @@ def _shown(rows: list[PageRow]) -> tuple[list[PageRow], dict[int, int]]:
 def _write_row(
     row: PageRow, columns: dict[int, int], out: MappedText, *, is_header: bool
 ) -> None:
-    out.insert("|", row.source)
+    edge = "|"
     is_aligned = len(columns) <= MAX_COLUMNS
     filled = 0
     for cell in row.cells:
         for i, place in enumerate(_places(row, cell, columns, is_header=is_header)):
-            out.insert(" |" * (place - filled) * is_aligned + " ")
+            out.insert(edge + " |" * (place - filled) * is_aligned + " ", row.source)
             if i:
                 spend_characters(cell.text.length)
                 out.insert("".join(cell.text.parts))
             else:
                 out.extend(cell.text)
-            out.insert(" |")
-            filled = place + 1
-    out.insert(" |" * (len(columns) - filled) * is_aligned)
+            filled, edge = place + 1, " |"
+    out.insert(edge + " |" * (len(columns) - filled) * is_aligned, row.source)
 
 
 def _places(

@@ -20,6 +20,8 @@ def unescaped(markup: str) -> str:
 
     As `html.unescape`, and a number of any length that is no character's becomes U+FFFD.
     """
+    if "&" not in markup:
+        return markup
     return unescape(_TOO_LARGE.sub("&#1114112", _ZEROS.sub("&#", markup)))
 
 

@@ -27,8 +27,10 @@ END: Final = 2
 Token = tuple[int, str, int, int]
 Span = tuple[int, int]
 
-_OPEN = re.compile(r"<(?:(/?)([A-Za-z][^\t\n\f\r />]*)|[!?/])")
-_NO_QUOTES = re.compile(r"[^>\"']*>")
+# With all of a tag that holds no quotes.
+_OPEN = re.compile(
+    r"<(?:(?P<end>/?)(?P<name>[A-Za-z][^\t\n\f\r />]*)(?P<rest>[^>\"']*>)?|[!?/])"
+)
 _ATTRIBUTE = re.compile(
     r"""[\t\n\f\r\ /]*
     (?: ([^\t\n\f\r\ />][^\t\n\f\r\ />=]*)
@@ -76,7 +78,7 @@ def attributes(source: str, start: int, end: int) -> dict[str, Span]:
     values spans of the raw values. The first of a name counts."""
     spans: dict[str, Span] = {}
     opening = _OPEN.match(source, start, end)
-    position = opening.end() if opening else end
+    position = opening.end("name") if opening else end
     while position < end:
         match = _ATTRIBUTE.match(source, position, end)
         if match is None or match.end() == position:
@@ -108,14 +110,16 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
         if start > last_close and not source.startswith("<!--", start):
             position = start  # no tag can end any more: the rest is text
             break
-        name = match[2]
+        name = match["name"]
         if name is None:
             inner, position = _declaration(source, start, unclosed)
             if inner:
                 yield TEXT, "cdata", *inner
             continue
-        name, position = name.lower(), _tag_end(source, match.end(), unclosed)
-        if match[1]:
+        name, position = name.lower(), match.end()
+        if not match["rest"]:
+            position = _tag_end(source, position, unclosed)
+        if match["end"]:
             yield END, name, start, position
         elif name not in _CLOSERS or (is_xml and source[position - 2] == "/"):
             yield START, name, start, position
@@ -182,6 +186,8 @@ def _kind_left_out(source: str, tag: Token, kinds: Collection[str]) -> str:
     _, name, start, end = tag
     if name in kinds and name not in ("role", "hidden"):
         return name
+    if end - start == len(name) + 2:  # it has no attributes
+        return ""
     if "hidden" in kinds and _is_hidden(source, name, start, end):
         return "hidden"
     if "role" not in kinds or "navigation" not in source[start:end].lower():
@@ -220,10 +226,7 @@ def _end_of_permalink(source: str, start: int, end: int) -> int:
 
 
 def _tag_end(source: str, position: int, unclosed: set[str]) -> int:
-    """Where a tag ends whose name ends at `position`; a `>` follows."""
-    quick = _NO_QUOTES.match(source, position)
-    if quick:
-        return quick.end()
+    """Where a tag with quotes ends whose name ends at `position`; a `>` follows."""
     start = position
     while "tag" not in unclosed:
         match = _ATTRIBUTE.match(source, position)

@@ -89,6 +89,7 @@ class Package:
     def __init__(self, data: bytes, name: str = "") -> None:
         self.name = name
         self._packed = len(data)
+        self._relations: dict[str, list[Relation]] = {}  # that were read
         if not data.startswith(b"PK"):
             self._refuse_other(data)
         spend_unpacked(_ENTRY * data.count(b"PK\x01\x02"), len(data))
@@ -168,9 +169,9 @@ class Package:
         """What a part refers to, or the package itself for ""; parts that are missing too."""
         folder, file = posixpath.split(part)
         path = posixpath.join(folder, "_rels", f"{file}.rels")
-        if path not in self:
-            return []
-        return [
+        if path in self._relations or path not in self:
+            return self._relations.get(path, [])
+        self._relations[path] = relations = [
             Relation(
                 each.get("Id", ""),
                 each.get("Type", "").rpartition("/")[2],
@@ -182,6 +183,7 @@ class Package:
             for each in self.xml(path)
             if (target := each.get("Target", ""))
         ]
+        return relations
 
     def related(self, part: str, kind: str) -> str:
         """The first part of a kind that a part refers to and that is there; "" if none."""
@@ -228,10 +230,11 @@ def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     """The root element of XML that may be hostile. Raises InvalidDocument for a document type
     (entities stand there), what is not well-formed, too deep, or has more than 20 million tags and
     attributes."""
-    if data.count(b"<") + data.count(b"=") > _MOST_NODES:
+    most = _MOST_NODES
+    if len(data) > most and data.count(b"<") + data.count(b"=") > most:
         refuse(
             name,
-            f"{part} has more than {_MOST_NODES:,} tags and attributes. Split the file.",
+            f"{part} has more than {most:,} tags and attributes. Split the file.",
         )
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
@@ -244,8 +247,8 @@ def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     level, depth = [root], 0
     while level:
         depth += 1
-        check_depth(depth)
         level = [child for each in level for child in each]
+    check_depth(depth)
     return root
 
 

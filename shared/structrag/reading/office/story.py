@@ -72,7 +72,8 @@ class StoryParagraph:
         lines = "".join(self.parts).replace("\u00ad", "").split("\n")
         text = "\n".join(line.strip(_BLANKS) for line in lines)
         text = text.strip(" \t\n\r\u00a0")
-        spend_characters(len(label))  # a short paragraph may have a long number
+        if label:
+            spend_characters(len(label))  # a short paragraph may have a long number
         piece = StoryPiece(
             text,
             level,
@@ -185,13 +186,12 @@ def _without_titles(pieces: Sequence[StoryPiece]) -> Iterator[StoryPiece]:
     deeper items or text below.
     """
     for piece, below in pairwise([*pieces, StoryPiece("")]):
-        stands_out = piece.is_bold or (piece.text.isupper() and is_clean(piece.text))
-        is_title = is_short_title(piece.text.removesuffix(".")) and (
-            stands_out or is_label(piece.label)
-        )
         has_text = below.depth > piece.depth or (below.text and not below.depth)
-        if piece.depth and piece.label and is_title and has_text:
-            piece = replace(piece, text=f"{piece.label} {piece.text}", depth=0)
+        if piece.depth and piece.label and has_text:
+            stands_out = piece.is_bold or is_label(piece.label)
+            stands_out |= piece.text.isupper() and is_clean(piece.text)
+            if stands_out and is_short_title(piece.text.removesuffix(".")):
+                piece = replace(piece, text=f"{piece.label} {piece.text}", depth=0)
         yield piece
 
 

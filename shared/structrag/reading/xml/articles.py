@@ -73,6 +73,9 @@ _ASIDE = _names("fn footnote tex-math")
 _FORMULAS = _names(
     "inline-formula disp-formula equation inlineequation informalequation"
 )
+_MEANT = _names("math note colspec varlistentry").union(
+    *(_SECTIONS, _TITLES, _APART, _DROPPED, _SPACED, _ASIDE, _FORMULAS, _HTML)
+)
 _MOST_AROUND = 10  # elements around a title
 _TAG = re.compile(r"<[^<>]*>")
 
@@ -108,6 +111,10 @@ class _PageWriter:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         name, above = tag.rpartition(":")[2], self._open[-1]
+        is_meant = name in _MEANT or above.name in _SPACED
+        if above.is_line and not (above.is_math or is_meant):
+            self._open.append(above)  # a part of its line
+            return
         element = _OpenElement(
             *(name, above.is_line, above.is_dropped or name in _DROPPED),
             *(above.is_math or name == "math", above.tables, above.is_apart),
@@ -144,7 +151,7 @@ class _PageWriter:
         elif html in ("td", "th"):
             is_head = html == "th" or "thead" in (each.name for each in self._open[-3:])
             span = self._span(attributes)
-            html = f"th {span}" if is_head else f"td {span}"
+            html = f"th{span}" if is_head else f"td{span}"
         elif name == "title" and _HTML.get(above.name) == "table":
             html = "caption"
         elif html == "ul" and attributes.get("list-type") == "order":
@@ -169,7 +176,11 @@ class _PageWriter:
             columns = max(1, last - first + 1)
         rows = whole_number(attributes.get("rowspan"), 1)
         rows += whole_number(attributes.get("morerows"), 0)
-        return f'colspan="{columns}" rowspan="{rows}"'
+        return (
+            f' colspan="{columns}" rowspan="{rows}"'
+            if (columns, rows) != (1, 1)
+            else ""
+        )
 
     def _owner(self, name: str) -> _OpenElement | None:
         """The section or metadata that a title belongs to, whatever holds it together with other
@@ -193,6 +204,9 @@ class _PageWriter:
     def end(self, tag: str) -> None:
         element = self._open[-1]
         name = element.name
+        if element is self._open[-2]:
+            self._open.pop()
+            return
         if element.around is not None:
             text, self.html = "".join(self.html), element.around
             self._apart(name, text)
@@ -230,9 +244,11 @@ class _PageWriter:
             self._label = ""
 
     def characters(self, text: str) -> None:
-        if not self._open[-1].is_dropped:
+        element, is_blank = self._open[-1], text.isspace()
+        is_between = is_blank and not (element.is_line or element.has_text)
+        if not (element.is_dropped or is_between):
             self.html.append(escape(text, quote=False))
-            self._open[-1].has_text |= not text.isspace()
+            element.has_text |= not is_blank
 
     def skipped(self, entity: str, is_parameter: bool) -> None:
         if not is_parameter:
