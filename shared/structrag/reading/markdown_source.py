@@ -23,7 +23,7 @@ _OPENERS = re.compile(
 )
 _HINT = re.compile(r"\$\$|\\\[|\\begin\{|\{/\*|\n---[ \t]*\n[\w\"'.-]+[ \t]*:")
 # Of a heading, as keyboards for French and Chinese write it.
-_WIDE_BLANK = re.compile(r"(#(?<![^\n]#)#{0,5})[\u00a0\u3000](?=\S)")
+_WIDE_BLANK = re.compile(r"(#(?<![^\n]#)#{0,5})[\u00a0\u202f\u3000](?=\S)")
 _HEADING = re.compile(r"\n#{1,6} ")
 _INK = re.compile(r"[^\n]")
 _PAYLOAD = re.compile(

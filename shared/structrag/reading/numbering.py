@@ -469,7 +469,7 @@ _BACK_MATTER = frozenset(
     |referencer|referanser|litteratur|kilder|lähteet|kirjallisuus|viited|kirjandus|literatura
     |seznam literatury|piśmiennictwo|литература|список литературы|благодарности|приложения
     |βιβλιογραφία|αναφορές|kaynakça|kaynaklar|ekler|参考文献|致谢|附录|引用文献|謝辞|付録|참고문헌|부록
-    |المراجع|منابع|संदर्भ|附則|附则|부칙|parágrafo único|schlussbestimmungen
+    |المراجع|منابع|संदर्भ|schlussformel|附則|附则|부칙|parágrafo único|schlussbestimmungen
     |schlussvorschriften|übergangs- und schlussbestimmungen|übergangsbestimmungen|schlußbestimmungen
     |dispositions finales|dispositions transitoires|disposizioni finali|disposizioni transitorie
     |disposizioni transitorie e finali|disposición final|disposición transitoria
@@ -491,4 +491,7 @@ def is_back_matter(title: str) -> bool:
         >>> is_back_matter("REFERENCES"), is_back_matter("Literaturverzeichnis:")
         (True, True)
     """
+    title = re.split(r"\s?[<〈(（]", title)[
+        0
+    ]  # the act that they are of: 부칙 <제12호, 2024. 1. 1.>
     return title.rstrip(" .:").replace("\u3000", "").casefold() in _BACK_MATTER

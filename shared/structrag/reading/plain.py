@@ -346,22 +346,31 @@ def _numbered_heading(
     )
     if is_label:
         return _with_next_line(text, lines, numbered.line, heading)
+    begin = numbered.mark.end()
+    if heading.is_bare and first and numbered.is_free:
+        whole = replace(heading, title=_tidy(text[start:right]), end=line.end)
+        whole = _with_rest(text, lines, numbered.line, begin, whole)
+        title = whole.title[len(_tidy(text[start:begin])) :].strip()
+        if whole.end > line.end and is_loose_title(title):
+            return replace(whole, is_bare=False)
     is_whole = heading.end == line.end and numbered.ends
-    return _with_rest(text, lines, numbered, heading) if is_whole else heading
+    return (
+        _with_rest(text, lines, numbered.line, begin, heading) if is_whole else heading
+    )
 
 
 def _with_rest(
-    text: str, lines: list[_Line], numbered: NumberedLine, heading: _Candidate
+    text: str, lines: list[_Line], first: int, begin: int, heading: _Candidate
 ) -> _Candidate:
-    """The heading with the lines that go on with its title. They are alike in capitals, or begin
-    where the title does, and a blank line follows."""
-    first, begin = lines[numbered.line], numbered.mark.end()
-    is_capital = text[begin : first.right].isupper()
+    """The heading with the lines that go on with the title that begins in line `first`. They are
+    alike in capitals, or begin where the title does, and a blank line follows."""
+    above = lines[first]
+    is_capital = text[begin : above.right].isupper()
     longer = heading
-    for i in range(numbered.line + 1, min(numbered.line + 3, len(lines))):
+    for i in range(first + 1, min(first + 3, len(lines))):
         line = lines[i]
         title = text[line.left : line.right]
-        hangs = line.left - line.start >= begin - first.start
+        hangs = line.left - line.start >= begin - above.start
         if not (hangs or is_capital) or title.isupper() != is_capital:
             break
         if MARK.match(title) or not is_clean(title):
@@ -452,8 +461,10 @@ def _with_next_line(
     if _NOTE.fullmatch(title):
         label = replace(label, title=f"{label.title} {title}", end=line.end)
         return _with_next_line(text, lines, following, label)
+    whole = replace(label, title=f"{label.title} {_tidy(title)}", end=line.end)
     if not _blank(lines, following + 1):
-        return label
+        longer = _with_rest(text, lines, following, line.left, whole)
+        return longer if longer is not whole and title.isupper() else label
     mark = MARK.match(title)
     if (mark and read_number(mark).kind) or title[-1] in ".,;:":
         return label
@@ -461,7 +472,7 @@ def _with_next_line(
         is_sentence_case(title) and _is_above_text(text, lines, following + 1)
     ):
         return label
-    return replace(label, title=f"{label.title} {_tidy(title)}", end=line.end)
+    return whole
 
 
 def _is_above_text(text: str, lines: list[_Line], i: int) -> bool:

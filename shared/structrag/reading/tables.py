@@ -104,6 +104,7 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
     figures = {i for i, cells in below if _most(is_number, cells)}
     has_figures = bool(figures)
     figures = figures or set(range(1, len(sample[0]))) if sample else set()
+    is_spanned = any(a and a == b for a, b in pairwise(sample[0][1:])) if sample else 0
     count = named
     for i in range(named, len(sample) - 1 - (not named)):
         row = sample[i]
@@ -116,7 +117,9 @@ def count_headers(rows: Sequence[Sequence[str]], named: int = 0) -> int:
             for column in figures
         )
         if is_header and (
-            _goes_on(sample[i - 1], row, has_figures) if i else has_figures
+            _goes_on(sample[i - 1], row, has_figures)
+            if i
+            else has_figures or is_spanned
         ):
             count = i + 1
         elif count or len(set(filter(None, row))) > 1:
@@ -140,7 +143,7 @@ def is_number(cell: str) -> bool:
 
 def _most(is_so: Callable[[str], object], cells: Iterable[str]) -> bool:
     """Whether something holds for most cells with text."""
-    filled = [bool(is_so(cell)) for cell in cells if any(map(str.isalnum, cell))]
+    filled = [bool(is_so(cell)) for cell in cells if cell.strip("-\u2013\u2014. ")]
     return 2 * sum(filled) > len(filled)
 
 

@@ -371,9 +371,12 @@ def turns_or_lines(text: str, start: int, end: int) -> list[int]:
     short = sum(len(line) < 0.6 * width for line in lines)
     heads = [line.lstrip()[:5] for line in lines]
     alike = Counter(re.sub(r"\d", "0", head) for head in heads)
+    keyed = sum(
+        bool(re.match(r"[\w.\"'\[ -]{1,40}[:=\]]", line.strip())) for line in lines
+    )
     opening = sum(not head[0].isalpha() or head[:2].istitle() for head in heads)
     # Wrapped lines are about as long as each other, and begin with any word.
-    if max(2 * max(short, *alike.values()), 1.1 * opening) < len(lines):
+    if max(2 * max(short, keyed, *alike.values()), 1.1 * opening) < len(lines):
         return []
     return list(accumulate(map(len, lines[:-1]), initial=start))[1:]
 

@@ -13,7 +13,7 @@ _TIME = (
 )
 _PERSON = r"[^\W\d_a-z][\w'’.-]{0,30}(?:[ ][\w'’.-]{1,30}){0,4},?[ ]{1,4}"
 _TURN = re.compile(
-    rf"^[ \t]*(?:({_TIME}|{_PERSON}{_TIME}:?[ \t]*$)|[^\W\d_a-z][^\n:]{{0,60}}:(?=\s))",
+    rf"^[ \t\u200e]*(?:({_TIME}|\[?{_PERSON}{_TIME}:?[ \t]*$)|[^\W\d_a-z][^\n:]{{0,60}}:(?=\s))",
     re.MULTILINE,
 )
 

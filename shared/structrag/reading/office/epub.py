@@ -113,6 +113,7 @@ def _contents(
 def _entries(root: Element) -> Iterator[_Entry]:
     """What a table of contents names: the target, its level and title."""
     title = ""
+    parts: list[tuple[int, str]] = []  # without a target of their own
     stack = [(root, 0)]
     while stack:
         element, level = stack.pop()
@@ -125,8 +126,12 @@ def _entries(root: Element) -> Iterator[_Entry]:
             title = " ".join("".join(element.itertext()).split())
         target = element.get("href") or element.get("src")
         if target and title and name in ("a", "content"):
-            yield target, level, title
+            for entry in (*parts, (level, title)):
+                yield target, *entry
+            parts.clear()
         level += name in ("li", "navPoint")
+        if name == "li" and len(element) and local(element[0]) == "span":
+            parts.append((level, " ".join("".join(element[0].itertext()).split())))
         stack += [(child, level) for child in reversed(element)]
 
 

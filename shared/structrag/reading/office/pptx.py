@@ -71,7 +71,11 @@ class _Slides:
         tree = slide.find(f"{_P}cSld/{_P}spTree")
         found = [] if tree is None else list(shapes(tree))
         kinds = [_placeholder(shape) for shape in found]
-        titles = [i for i, kind in enumerate(kinds) if kind in ("title", "ctrTitle")]
+        titles = [
+            i
+            for i, kind in enumerate(kinds)
+            if kind in ("title", "ctrTitle") and plain_text(found[i])
+        ]
         titles = titles or _titles_by_look(found, kinds)
         title = plain_text(found[titles[0]]) if titles else ""
         self.placed.enter(label)
@@ -101,7 +105,7 @@ class _Slides:
 
 def _titles_by_look(found: list[Element], kinds: list[str]) -> list[int]:
     """The place of the shape that looks like a slide's title, if there is one: it is named so, or
-    is the first and in the largest type, and some other text is smaller."""
+    is the first or second and in the largest type, and some text behind it is smaller."""
     texts = {
         i: plain_text(shape)
         for i, (shape, kind) in enumerate(zip(found, kinds, strict=True))
@@ -110,8 +114,10 @@ def _titles_by_look(found: list[Element], kinds: list[str]) -> list[int]:
     texts = {i: text for i, text in texts.items() if text}
     titles = [i for i in texts if named(found[i]).startswith("Title")]
     sizes = [_size(found[i]) for i in texts]
-    if sizes and sizes[0] == max(sizes) > min(sizes[1:], default=_SIZE):
-        titles += texts
+    place = sizes.index(max(sizes)) if sizes else 2
+    behind = sizes[place + 1 :] or [_SIZE][place:]
+    if place < 2 and behind and sizes[place] > min(behind):
+        titles.append(list(texts)[place])
     return [i for i in titles[:1] if is_short_title(texts[i])]
 
 

@@ -30,7 +30,9 @@ from structrag.reading.processes import can_start, is_reader, read_apart
 
 _DURATION = re.compile(r"(-?)PT(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d*)?S)?")
 _READ = (".xml", ".bin", ".rels")  # parts that calamine reads
-_AMOUNT = re.compile(rb'office:value-type="(?:percentage|currency)"([^<>]*)')
+_AMOUNT = re.compile(
+    rb'office:value-type="(?:percentage|currency|float(?="[^<>]*><text:p>0\d))"([^<>]*)'
+)
 _ADVICE = "Save it again, as .xlsx."
 
 
@@ -73,7 +75,7 @@ def _checked_size(package: Package) -> int:
 
 
 def _with_shown(package: Package, data: bytes) -> bytes:
-    """An ODS file whose percentages and amounts of money are the texts that it shows."""
+    """An ODS file whose percentages, sums and numbers with leading zeros are as it shows them."""
     content = package.data("content.xml") if "content.xml" in package else b""
     shown = _AMOUNT.sub(
         lambda cell: (

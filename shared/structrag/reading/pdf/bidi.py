@@ -77,7 +77,7 @@ def _read_from_right(kinds: str, first: int) -> list[int]:
 
 
 _BRACKET = re.compile(
-    r"(?<!\S)[)\]}](?=[^\s.,;:])|(?<=[^\s(\[{])[(\[{](?![^\s.,;:!?\u060c)\]}])"
+    r"(?<![^\s\u05be/-])[)\]}](?=[^\s.,;:])|(?<=[^\s(\[{])[(\[{](?![^\s.,;:!?\u060c)\]}])"
 )
 _MIRRORED = str.maketrans("()[]{}", ")(][}{")
 

@@ -13,8 +13,8 @@ from structrag.reading.paging import read_starts
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.pages import Box
 from structrag.reading.pdf.pictures import png_of
-from structrag.reading.pdf.pieces import Turn, text_of
-from structrag.reading.pdf.reader import Source, opened
+from structrag.reading.pdf.pieces import Turn
+from structrag.reading.pdf.reader import Source, form_of, laid_out_page, opened
 from structrag.records import Document
 
 _SURE = 12  # letters that are found wherever they stand on a page
@@ -80,7 +80,11 @@ def _boxes_and_picture(
     starts, pages = read_starts(str(document.meta.get("page_starts")))
     placed: list[PageBox] = []
     picture = b""
-    with reading_within(), opened(file, None) as (pdfium, pdf, _, _):
+    with (
+        reading_within(),
+        opened(file, None) as (pdfium, pdf, _, _),
+        form_of(pdfium.raw, pdf) as form,
+    ):
         first = max(0, bisect_right(starts, start) - 1)
         for i in range(first, bisect_right(starts, end - 1)):
             page = pdf[pages[i] - 1]
@@ -88,8 +92,8 @@ def _boxes_and_picture(
             stop = min(end, starts[i + 1]) if i + 1 < len(starts) else end
             lead = document.text[starts[i] : max(start, starts[i])]
             passage = document.text[max(start, starts[i]) : stop]
-            turn = Turn(page.get_rotation() // 90, tuple(page.get_bbox()))
-            found = list(_boxes_on_page(pdfium.raw, textpage.raw, turn, lead, passage))
+            drawn = _drawn_letters(pdfium.raw, page, textpage, form)
+            found = list(_boxes_on_page(*drawn, lead, passage))
             placed += [PageBox(pages[i], *map(_rounded, box)) for box in found]
             if found and pictured in (0, pages[i]) and not picture:
                 picture = _marked(page, found)
@@ -130,47 +134,64 @@ def _span(hit: Any, document: Document) -> tuple[int, int]:
     return start, end
 
 
+def _drawn_letters(
+    raw: Any, page: Any, textpage: Any, form: Any
+) -> tuple[str, list[Box], Turn]:
+    """The letters and digits of a page as they are read, the box of each, and what turns boxes as
+    the page is seen."""
+    laid_out, turn, pieces = laid_out_page(raw, page, textpage, form)
+    letters = ""
+    places: list[Box] = []
+    for line in laid_out.lines:
+        typed = [(line.text, (line.left, line.top, line.right, line.bottom))]
+        drawn = [
+            (each.text, turn.rectangle(*each.box)) for each in pieces.get(line, ())
+        ]
+        for text, (left, top, right, bottom) in drawn or typed:
+            step = (right - left) / max(len(text), 1)
+            for i, character in enumerate(text):
+                more = _letters(character)
+                x = left + i * step
+                places += [(x, top, x + step, bottom)] * len(more)
+                letters += more
+    width, height = turn.size
+    quarters = (page.get_rotation() // 90 - turn.quarters) % 4
+    return letters, places, Turn(quarters, (0, -height, width, 0))
+
+
 def _boxes_on_page(
-    raw: Any, textpage: Any, turn: Turn, lead: str, passage: str
+    letters: str, places: Sequence[Box], turn: Turn, lead: str, passage: str
 ) -> Iterator[Box]:
     """The boxes of a passage. `lead` is the page's text before it."""
-    letters, places = _letters(text_of(raw, textpage))
-    rectangle = raw.FS_RECTF()
-    near = len(_letters(lead)[0])
+    near = len(_letters(lead))
     current: Box | None = None
     for part in passage.replace("|", "\n").split("\n"):
         for first, last in _spans(letters, part, near):
             near = last
-            for place in places[first:last]:
-                raw.FPDFText_GetLooseCharBox(textpage, place, rectangle)
-                box = turn.rectangle(
-                    rectangle.left, rectangle.bottom, rectangle.right, rectangle.top
-                )
+            for box in places[first:last]:
                 if current and _touch(current, box):
                     current = _around(current, box)
                     continue
                 if current:
-                    yield current
+                    yield _seen(current, turn)
                 current = box
     if current:
-        yield current
+        yield _seen(current, turn)
 
 
-def _letters(text: str) -> tuple[str, list[int]]:
-    """The letters and digits of a text, and where each stands in it."""
-    letters: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        for letter in normalize("NFKC", character):
-            if letter.isalnum():
-                letters.append(letter)
-                places.append(place)
-    return "".join(letters), places
+def _seen(box: Box, turn: Turn) -> Box:
+    left, top, right, bottom = box
+    return turn.rectangle(left, -bottom, right, -top)
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of a text."""
+    return "".join(filter(str.isalnum, normalize("NFKC", text)))
 
 
 def _spans(letters: str, part: str, near: int) -> Iterator[tuple[int, int]]:
     """Where the words of a text stand among the letters of a page: all together, else by halves."""
-    wanted = _letters(part)[0]
+    wanted = _letters(part)
     at = _nearest(letters, wanted, near) if wanted else -1
     if at >= 0:
         yield at, at + len(wanted)

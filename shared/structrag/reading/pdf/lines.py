@@ -49,9 +49,9 @@ class _Glyph(NamedTuple):
 
 def lines_of(
     pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid]
-) -> list[Line]:
-    """The page's lines, unsorted: runs of text on one row. A wide gap ends a run, and a rule of a
-    table."""
+) -> list[tuple[Line, list[TextPiece]]]:
+    """The page's lines, unsorted: runs of text on one row, with their pieces in the order in which
+    they are read. A wide gap ends a run, and a rule of a table."""
     text = "".join(piece.text for piece in pieces)
     by_glyph = has_rtl(text)
     share = 4 if is_rtl(text) else 2
@@ -71,12 +71,15 @@ def lines_of(
             turned[-1].append(glyph)
         else:
             turned.append([glyph])
-    lines = [
-        _line(list(_as_read(run, share)) if by_glyph else run, True)
+    runs = [
+        list(_as_read(run, share)) if by_glyph else run
         for row in _rows(upright, _SAME_ROW if by_glyph else _SAME_BASELINE)
         for run in _runs(row, grids)
     ]
-    return lines + [_line(run, False) for run in turned]
+    return [
+        (_line(run, i < len(runs)), [glyph.piece for glyph in run])
+        for i, run in enumerate([*runs, *turned])
+    ]
 
 
 def _glyph(piece: TextPiece, number: int, turn: Turn, by_glyph: bool) -> _Glyph:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
 from structrag.reading.numbering import roman_value
+from structrag.reading.pdf.bidi import is_rtl
 from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.rows import SENTENCE_END, Row, are_small_capitals
 
@@ -23,6 +24,7 @@ _NUMBER = re.compile(
     r"(?:(?:[^\W\d_a-z]\w{0,9}\.?|§{1,2})\s+)?(?:\d{1,5}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.:)]?\s+(?=\S)"
 )
 _HYPHEN = re.compile(r"[^\W_][-\u2010\u00ad]$")
+_FIELD = re.compile(r"\w[:：]")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
@@ -86,7 +88,18 @@ def spacing_of(rows: Sequence[Row]) -> Spacing:
 
 
 def paragraphs_of(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
-    """All rows, in order, in paragraphs."""
+    """All rows, in order, in paragraphs. Those of text from right to left are seen in a mirror."""
+    if not is_rtl("".join(row.text for row in rows)):
+        return _paragraphs(rows, spacing)
+    paragraphs = _paragraphs([*map(_mirrored, rows)], spacing)
+    return [replace(each, rows=[*map(_mirrored, each.rows)]) for each in paragraphs]
+
+
+def _mirrored(row: Row) -> Row:
+    return replace(row, left=-row.right, right=-row.left)
+
+
+def _paragraphs(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
     edges = [_right_edge(rows, i) for i in range(len(rows))]
     paragraphs: list[Paragraph] = []
     for i, row in enumerate(rows):
@@ -139,7 +152,8 @@ def _link(
         return "join" if joins else "new"
     if _is_apart(current, rows, i, ended, edge, spacing):
         return "new"
-    return "line" if ended or has_leaders(above.text) else "join"
+    fields = sum(_FIELD.search(cell.text) is not None for cell in above.cells)
+    return "line" if ended or fields > 1 or has_leaders(above.text) else "join"
 
 
 def _stands_below(row: Row, above: Row) -> bool:

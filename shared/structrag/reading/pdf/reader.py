@@ -17,7 +17,7 @@ from structrag.reading.outline import own_title
 from structrag.reading.pdf.annotations import with_typed
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
-from structrag.reading.pdf.pages import NamedHeading, Page
+from structrag.reading.pdf.pages import Line, NamedHeading, Page
 from structrag.reading.pdf.pictures import (
     Found,
     folder_for_images,
@@ -25,7 +25,7 @@ from structrag.reading.pdf.pictures import (
     without_repeated,
     written_pictures,
 )
-from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
+from structrag.reading.pdf.pieces import TextPiece, Turn, left_out_repeats, read_pieces
 from structrag.reading.pdf.reading_order import reading_order
 from structrag.reading.pdf.shapes import read_shapes
 from structrag.text.numbers import pluralise
@@ -191,7 +191,7 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Foun
     pages: list[Page] = []
     pictures: list[list[Found]] = []
     named = bookmarks(pdf)
-    with _form(pdfium.raw, pdf) as form:
+    with form_of(pdfium.raw, pdf) as form:
         for i in range(len(pdf)):
             bookmarked = None if named is None else named[i]
             try:
@@ -220,7 +220,7 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Foun
 
 
 @contextmanager
-def _form(raw: Any, pdf: Any) -> Iterator[Any]:
+def form_of(raw: Any, pdf: Any) -> Iterator[Any]:
     """What gives the values of the file's form; None if it has none."""
     if pdf.get_formtype() == raw.FORMTYPE_NONE:
         yield None
@@ -240,16 +240,8 @@ def _page(
     pictures."""
     textpage = page.get_textpage()
     try:
-        pieces, quarters = read_pieces(raw, textpage.raw)
-        if quarters < 0:  # no text tells how the page is read
-            quarters = page.get_rotation() // 90
-        turn = Turn(quarters, tuple(page.get_bbox()))
-        pieces += left_out_repeats(raw, page.raw, pieces)
-        images, grids = read_shapes(raw, page.raw, turn)
-        found = read_pictures(raw, page.raw, turn) if images else []
-        lines = lines_of(pieces, turn, grids)
-        lines, comments = with_typed(raw, page.raw, form, turn, lines)
-        lines, tables = reading_order(lines, grids)
+        laid_out, turn, _ = laid_out_page(raw, page, textpage, form)
+        found = read_pictures(raw, page.raw, turn) if laid_out.images else []
         if bookmarked is None:
             named = tagged_headings(raw, page, textpage.raw)
         else:
@@ -262,17 +254,24 @@ def _page(
     finally:
         textpage.close()
         page.close()
-    width, height = turn.size
-    laid_out = Page(
-        tuple(lines),
-        width,
-        height,
-        images,
-        tuple(tables),
-        tuple(named),
-        comments=comments,
-    )
-    return laid_out, found
+    return replace(laid_out, headings=tuple(named)), found
+
+
+def laid_out_page(
+    raw: Any, page: Any, textpage: Any, form: Any
+) -> tuple[Page, Turn, dict[Line, list[TextPiece]]]:
+    """A page without its headings and pictures, how it is turned, and the pieces of its lines."""
+    pieces, quarters = read_pieces(raw, textpage.raw)
+    if quarters < 0:  # no text tells how the page is read
+        quarters = page.get_rotation() // 90
+    turn = Turn(quarters, tuple(page.get_bbox()))
+    pieces += left_out_repeats(raw, page.raw, pieces)
+    images, grids = read_shapes(raw, page.raw, turn)
+    drawn = lines_of(pieces, turn, grids)
+    lines, comments = with_typed(raw, page.raw, form, turn, [line for line, _ in drawn])
+    lines, tables = reading_order(lines, grids)
+    laid_out = Page(tuple(lines), *turn.size, images, tuple(tables), comments=comments)
+    return laid_out, turn, dict(drawn)
 
 
 def page_ranges(numbers: list[int]) -> str:

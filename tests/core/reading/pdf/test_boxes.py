@@ -94,6 +94,17 @@ def test_a_turned_page_is_measured_as_it_is_seen(tmp_path: Path) -> None:
     assert abs(box.x0 - 100) < 1 and abs(box.bottom - 100) < 5
 
 
+def test_typed_text_and_fields_side_by_side_have_boxes(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        write(canvas, ["Name:"], 60, 700)
+        canvas.acroForm.textfield("Ann Doe", x=150, y=696, width=200, height=18)
+
+    file = file_of(tmp_path, draw)
+    (box,) = boxes(file, passage(read_file(file), "Ann Doe"))
+    assert box.x0 == 150 and box.x1 < 200
+    assert HEIGHT - 714 <= box.top < box.bottom <= HEIGHT - 696
+
+
 def test_hits_and_pictures(tmp_path: Path) -> None:
     def draw(canvas: Any) -> None:
         write(canvas, ["The pump has a brass seal."], 60, 700)
