@@ -68,10 +68,11 @@ def compare(
     """
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
+    model = embedder_of(embedder)
     comparison = compare_splitters(
         documents(paths, format=format, reader=reader, isolated=isolated),
         chosen,
-        embedder=embedder_of(embedder),
+        embedder=model,
         budget=budget,
         progress=show_progress,
     )

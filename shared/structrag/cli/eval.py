@@ -113,13 +113,14 @@ def eval(
     if output is not None:
         _check_folder(output)
     chosen = splitters(method, max_tokens)
+    model = embedder_of(embedder)
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     check_documents(read, chosen)
     evaluation = evaluate(
         read,
         chosen,
         read_questions(questions, read),
-        embedder=embedder_of(embedder),
+        embedder=model,
         views=[view.strip() for view in views.split(",") if view.strip()],
         depths=depths,
         budgets=budgets,

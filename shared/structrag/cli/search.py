@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from structrag.cli import engine_index
-from structrag.cli.index_folder import METHODS, IndexFolder, empty_index, search_index
+from structrag.cli.engine_index import EngineIndex
+from structrag.cli.index_folder import METHODS, IndexFolder
 from structrag.cli.options import (
     STORE,
     AsJson,
@@ -20,8 +20,6 @@ from structrag.cli.options import (
     Isolated,
     MaxTokens,
     Reader,
-    documents,
-    embedder_of,
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
@@ -84,26 +82,22 @@ def search(
     files = paths or []
     in_engine = engine_of(index) is not None
     _check_places(files, index, in_engine)
-    settings: dict[str, Any] = {
-        "embedder": embedder,
-        "max_tokens": max_tokens,
-        "cache": cache or None,
-    }
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
+    kept: EngineIndex | IndexFolder
     if in_engine:
-        hits, store = engine_index.search(
-            index, query, k, method=method, embedder=embedder
-        )
+        kept = EngineIndex(index, method, embedder=embedder)
         report = f"kept in {index}"
-    elif index:
-        stored = IndexFolder(Path(index), method, **settings)
-        changes = stored.update(files, **reading)
-        hits, store = stored.search(query, k, files), stored.index.store
-        report = f"{changes} ({stored.model}; kept in {index})"
     else:
-        hits, store, report = _search_once(
-            documents(files, **reading), query, k, method, **settings
+        kept = IndexFolder(
+            Path(index) if index else None,
+            method,
+            embedder=embedder,
+            max_tokens=max_tokens,
+            cache=cache or None,
         )
+        place = f"; kept in {index}" if index else ""
+        report = f"{kept.update(files, **reading)} ({kept.model}{place})"
+    hits, store = kept.search(query, k, files), kept.index.store
     if not as_json:
         show_progress.say(report)
     if not hits:
@@ -132,24 +126,6 @@ def _check_places(files: Sequence[Path], index: str, in_engine: bool) -> None:
         raise InvalidParameter(
             f"Name no files: a store such as {index} is filled by `structrag index`."
         )
-
-
-def _search_once(
-    read: Sequence[Document],
-    query: str,
-    k: int,
-    method: str,
-    *,
-    embedder: str,
-    max_tokens: int,
-    cache: str | None,
-) -> tuple[list[Hit], Any, str]:
-    """The hits, the store that they are from, and what was read."""
-    model = embedder_of(embedder)
-    index = empty_index(method, model, max_tokens, cache=cache, progress=show_progress)
-    report = index.add(read)
-    name = model.name if model else "LSA"
-    return search_index(index, query, k), index.store, f"{report} ({name})"
 
 
 def _record(hit: Hit, document: Document) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def split(
 ) -> None:
     """Print a document's chunks: heading path, character range, token count and text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
+    model = embedder_of(embedder)
     document = one_document(
         "split",
         file,
@@ -63,7 +64,7 @@ def split(
         isolated=isolated,
         images_to=images_to,
     )
-    chunks = list(_split(splitter, document, embedder_of(embedder), plot))
+    chunks = list(_split(splitter, document, model, plot))
     if not chunks:
         typer.echo(harmless(f"{file} holds no text, so it has no chunks."), err=True)
     print_items(

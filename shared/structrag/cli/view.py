@@ -69,13 +69,14 @@ def view(
     )
     chosen = splitters(method or default, max_tokens)
     # A folder may hold the page of the last run.
+    model = embedder_of(embedder)
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     data = gather(
         [document for document in read if not _is_file(document, output)],
         chosen,
         query=query,
         k=k,
-        embedder=embedder_of(embedder),
+        embedder=model,
         progress=show_progress,
     )
     size = write_page(data, output)
