@@ -71,6 +71,7 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/python scripts/house.py --budget
+	$(BIN)/python scripts/reference.py
 	$(BIN)/mypy
 
 docs: install

@@ -1,5 +1,5 @@
-"""The page docs/evaluation.md: what the results in benchmarks/results say, with the command that
-measures each of them again.
+"""The page docs/evaluation.md: what the results in benchmarks/results say; and all_results.md with
+the command that measures each of them again.
 
     python benchmarks/evaluation.py [--run | --run-all]
 
@@ -161,6 +161,14 @@ RESULTS_IN_ORDER = (
 )
 
 TEMPLATE = ROOT / "benchmarks" / "conclusions.md"
+LIST = ROOT / "benchmarks" / "all_results.md"
+LIST_HEAD = """# All results
+
+If a commit is named, the code has changed since the table was measured. `python
+benchmarks/freshness.py` lists which of the others are older than their code, and what changed.
+
+| what | table | command | measured at commit |
+|---|---|---|---|"""
 SOURCE = "https://github.com/structrag/structrag/blob/main/benchmarks/results"
 _EVIDENCE = ("evidence.md", "Mean over the sets")
 _CHUNKS = ("methods.md", "Recall within 1,000 tokens, vectors and BM25")
@@ -269,24 +277,27 @@ def page() -> str:
     missing = sorted(name for name, value in figures.items() if not value)
     if missing:
         raise KeyError(f"benchmarks/results holds no figure for: {', '.join(missing)}")
-    template, rows = TEMPLATE.read_text(encoding="utf-8"), []
+    template = TEMPLATE.read_text(encoding="utf-8")
     for result in RESULTS_IN_ORDER:
-        if (RESULTS / result.file).is_file():
-            link, commit = f"[{result.file}](results:{result.file})", older(result.file)
-            rows.append(
-                f"| {result.title} | {link} | `python benchmarks/{result.command}` "
-                f"| {commit or ''} |"
-            )
-            if commit:
-                marked = f"{link} (measured at commit {commit}, before later changes)"
-                template = template.replace(link, marked)
+        link = f"[{result.file}](results:{result.file})"
+        if (RESULTS / result.file).is_file() and (commit := older(result.file)):
+            marked = f"{link} (measured at commit {commit}, before later changes)"
+            template = template.replace(link, marked)
     page = template.format(
-        **figures,
-        boards_n=questions(),
-        evidence_n=pictures.questions("evidence.md"),
-        results="\n".join(rows),
+        **figures, boards_n=questions(), evidence_n=pictures.questions("evidence.md")
     )
     return page.replace("(results:", f"({SOURCE}/")
+
+
+def all_results() -> str:
+    """The list of all tables, with their commands."""
+    rows = [
+        f"| {result.title} | [{result.file}](results/{result.file}) "
+        f"| `python benchmarks/{result.command}` | {older(result.file)} |"
+        for result in RESULTS_IN_ORDER
+        if (RESULTS / result.file).is_file()
+    ]
+    return "\n".join([LIST_HEAD, *rows]) + "\n"
 
 
 def older(file: str) -> str:
@@ -325,7 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="measure all methods and peers on all sets first",
     )
     parser.add_argument(
-        "--run-all", action="store_true", help="measure everything in the table first"
+        "--run-all", action="store_true", help="measure all results first"
     )
     options = parser.parse_args(arguments)
     for result in RESULTS_IN_ORDER if options.run_all else MAIN if options.run else ():
@@ -335,7 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             check=True,
         )
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)} written")
+    LIST.write_text(all_results(), encoding="utf-8")
+    print(f"{PAGE.relative_to(ROOT)} and {LIST.relative_to(ROOT)} written")
 
 
 if __name__ == "__main__":

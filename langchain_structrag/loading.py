@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class StructragLoader(FileReader, BaseLoader):
         password: The password of encrypted PDF files.
         images_to: A folder for the pictures of PDF files; the image blocks then name the files.
         limits: How large a file may be, and what reading it may take, as in `structrag.read_file`.
+        metadata: Metadata to add to each document.
 
     Raises:
         InvalidParameter: `path` is not a path.
@@ -55,7 +56,9 @@ class StructragLoader(FileReader, BaseLoader):
         password: str | None = None,
         images_to: str | os.PathLike[str] | None = None,
         limits: Limits | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
+        self.metadata: dict[str, Any] = dict(metadata or {})
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
         super().__init__(
             reader=reader,
@@ -74,7 +77,7 @@ class StructragLoader(FileReader, BaseLoader):
         """
         for path in self.paths:
             for file, loaded in self.reading.load_all(path):
-                metadata = {"source": str(file), **loaded.metadata}
+                metadata = {"source": str(file), **self.metadata, **loaded.metadata}
                 yield Document(page_content=loaded.text, metadata=metadata)
 
 

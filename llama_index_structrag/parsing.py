@@ -44,7 +44,12 @@ from llama_index_structrag.settings import (
 from structrag.errors import check_arguments, check_choice
 from structrag.integrations.arguments import with_one_embedder
 from structrag.integrations.documents import stable_uuid
-from structrag.integrations.metadata import CONTEXT_KEY, chunk_notes, is_oversize
+from structrag.integrations.metadata import (
+    CONTEXT_KEY,
+    chunk_notes,
+    is_oversize,
+    without_page_starts,
+)
 from structrag.integrations.places import (
     original_span,
     parent_of,
@@ -76,7 +81,9 @@ def place_of(node: BaseNode) -> tuple[RelatedNodeInfo, str, int | None]:
     )
     source = node.source_node
     if source is None:
-        return node.as_related_node_info(), node.node_id, start or 0
+        source = node.as_related_node_info()
+        source.metadata = without_page_starts(source.metadata)
+        return source, node.node_id, start or 0
     mark = stable_uuid(text) if start is None else start
     return source, f"{source.node_id}@{mark}", start
 

@@ -12,6 +12,7 @@ from benchmarks import evaluation, pictures
 
 def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
     assert evaluation.PAGE.read_text(encoding="utf-8") == evaluation.page()
+    assert evaluation.LIST.read_text(encoding="utf-8") == evaluation.all_results()
 
 
 def test_every_figure_of_the_conclusions_is_a_result() -> None:
@@ -51,8 +52,9 @@ def test_a_result_that_names_a_commit_is_marked_wherever_it_is_named(
         (tmp_path / file.name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(evaluation, "RESULTS", tmp_path)
     assert evaluation.older("hiqa.md") == "12ab34cd"
-    lines = [line for line in evaluation.page().splitlines() if "[hiqa.md](" in line]
-    assert len(lines) == 2 and all("12ab34cd" in line for line in lines)
+    for text in (evaluation.page(), evaluation.all_results()):
+        (line,) = [line for line in text.splitlines() if "[hiqa.md](" in line]
+        assert "12ab34cd" in line
 
 
 def test_a_missing_result_is_an_error(

@@ -29,6 +29,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_metadata_is_added(folder: Path) -> None:
+    for document in StructragLoader(folder, metadata={"tenant": "a"}).load():
+        assert document.metadata["tenant"] == "a" and "source" in document.metadata
+
+
 def test_the_parser_reads_blobs(folder: Path) -> None:
     parser = StructragParser()
     (document,) = parser.parse(

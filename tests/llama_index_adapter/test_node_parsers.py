@@ -193,6 +193,15 @@ def test_nodes_do_not_share_metadata_with_the_document():
     assert document.metadata["tags"] == nodes[1].metadata["tags"] == ["a"]
 
 
+def test_nodes_have_their_own_place_and_not_those_of_the_whole_document():
+    places = {"page_starts": "0:1 3:2", "place_starts": '[[0, "row 1"]]'}
+    document = Document(text="one two three", metadata={**places, "by": "me"})
+    for node in ContentAwareNodeParser()([document]):
+        assert node.source_node.metadata == {"by": "me"}
+        assert node.metadata["place"] == "row 1" and not places.keys() & node.metadata
+    assert document.metadata.items() >= places.items()
+
+
 def test_metadata_too_long_to_embed_never_raises_and_the_limit_holds():
     path = " / ".join(["A long heading title"] * 20)
     (node,) = parse(

@@ -13,7 +13,6 @@ import numpy as np
 from structrag.cli.index_folder import Changes, fill_store, search_index
 from structrag.cli.options import embedder_of, files_of
 from structrag.errors import InvalidParameter
-from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.ingestion.ingesting import IngestReport
 from structrag.models.bundled import has_minilm
@@ -38,7 +37,8 @@ class EngineIndex:
     def __init__(
         self, address: str, method: str = "evidence", *, embedder: str = ""
     ) -> None:
-        model = embedder_of(embedder_for(embedder))
+        self.model: str = embedder_for(embedder)
+        model = embedder_of(self.model)
         self.index: Any = (
             EvidenceRetriever.load(address, model)
             if method == "evidence"
@@ -86,7 +86,7 @@ class EngineIndex:
             replace(document, text=text), headings, lambda start, end: []
         )
 
-    def search(self, query: str, k: int) -> list[Hit]:
+    def search(self, query: str, k: int, paths: Sequence[Path] = ()) -> list[Hit]:
         """The best hits."""
         return search_index(self.index, query, k)
 
@@ -124,14 +124,6 @@ def fill(
         workers,
         **options,
     )
-
-
-def search(
-    address: str, query: str, k: int, *, method: str = "evidence", embedder: str = ""
-) -> tuple[list[Hit], CorpusStore]:
-    """The best hits in the store at an address, and the store. Raises as `EngineIndex` does."""
-    there = EngineIndex(address, method, embedder=embedder)
-    return there.search(query, k), there.index.store
 
 
 def embedder_for(name: str) -> str:

@@ -115,13 +115,14 @@ def eval(
     if output is not None and output.exists() and not output.is_dir():
         raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
     chosen = splitters(method, max_tokens)
+    model = embedder_of(embedder)
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     check_documents(read, chosen)
     evaluation = evaluate(
         read,
         chosen,
         read_questions(questions, read),
-        embedder=embedder_of(embedder),
+        embedder=model,
         views=[view.strip() for view in views.split(",") if view.strip()],
         depths=depths,
         budgets=budgets,
@@ -247,10 +248,11 @@ def compare(
     """
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens, searched=False)
+    model = embedder_of(embedder)
     comparison = compare_splitters(
         documents(paths, format=format, reader=reader, isolated=isolated),
         chosen,
-        embedder=embedder_of(embedder),
+        embedder=model,
         progress=show_progress,
     )
     if as_json:

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_leave_out
+from structrag.cli.options import (
+    embedder_of,
+    files_of,
+    model_name,
+    nothing_read,
+    read_or_leave_out,
+)
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter, SaveFailed, warn_user
 from structrag.index.index import Index
@@ -133,7 +139,7 @@ class IndexFolder:
     @property
     def model(self) -> str:
         """What makes the vectors."""
-        return self.memory.embedder or "LSA"
+        return model_name(self.memory.embedder)
 
     def _recall(self, folder: Path, embedder: str) -> None:
         file = folder / f"{self.method}.json"

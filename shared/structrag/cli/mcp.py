@@ -59,5 +59,7 @@ def mcp(
     library = Library(
         opened, paths or [], format=format, reader=reader, isolated=isolated
     )
-    show_progress.say(f"{library.refresh()}; serving on standard input and output")
+    show_progress.say(
+        f"{library.refresh()} ({opened.model}); serving on standard input and output"
+    )
     server_of(library).run("stdio")

@@ -31,6 +31,7 @@ from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, place_not
 from structrag.reading.outline import Outline
 from structrag.reading.pdf.boxes import boxes, page_image
 from structrag.records import Hit, citation_of
+from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import count_tokens, without_surrogates
 
 T = TypeVar("T")
@@ -200,7 +201,7 @@ class Library:
         return os.path.normpath(os.path.join(self.base, shown))
 
     def read(
-        self, document: str, section: int, max_tokens: int, start: int = 0
+        self, document: str, section: int | str, max_tokens: int, start: int = 0
     ) -> SectionText:
         """The text of a section with everything below it. 0 stands for the whole document, and for
         the section's own start."""
@@ -208,17 +209,29 @@ class Library:
         return self._now(lambda: self._section(document, section, max_tokens, start))
 
     def _section(
-        self, document: str, section: int, max_tokens: int, start: int
+        self, document: str, section: int | str, max_tokens: int, start: int
     ) -> SectionText:
         name = self._name(document)
         outline = self._outline(name)
         sections, text = outline.sections, outline.document.text
-        if not 0 <= section < len(sections):
-            raise InvalidParameter(
-                f"section must be a number from 0 to {len(sections) - 1} for {document!r}; "
-                f"got {section}. The tool outline lists the sections."
+        named = str(section).strip().casefold()
+        numbers = [
+            number
+            for number, part in enumerate(sections)
+            if named
+            in (
+                str(number),
+                part.title.casefold(),
+                SEPARATOR.join(part.path).casefold(),
             )
-        first, end = sections[section].start, sections[section].end
+        ]
+        if not numbers:
+            raise InvalidParameter(
+                f"section must be a number from 0 to {len(sections) - 1} or a title in "
+                f"{document!r}; got {section!r}. The tool outline lists the sections."
+            )
+        chosen = sections[numbers[0]]
+        first, end = chosen.start, chosen.end
         start = start or first
         if not first <= start <= end:
             raise InvalidParameter(
@@ -229,7 +242,7 @@ class Library:
         cut = _cut(text, start, end, max_tokens)
         return SectionText(
             document=self._shown(name),
-            path=list(sections[section].path),
+            path=list(chosen.path),
             start=start,
             end=cut,
             text=text[start:cut],
@@ -352,11 +365,11 @@ def server_of(library: Library) -> MCPServer[Any]:
 
     @server.tool()
     def read_section(
-        document: str, section: int = 0, start: int = 0, max_tokens: int = 4000
+        document: str, section: int | str = 0, start: int = 0, max_tokens: int = 4000
     ) -> SectionText:
-        """Return the text of a section and its subsections. Section 0 is the whole document. If the
-        text exceeds max_tokens, it is cut and `more` is true: pass the returned `end` as start to
-        continue.
+        """Return the text of a section (its number or title) and its subsections. Section 0 is the
+        whole document. If the text exceeds max_tokens, it is cut and `more` is true: pass the
+        returned `end` as start to continue.
         """
         with _mistakes_said():
             return library.read(document, section, max_tokens, start)

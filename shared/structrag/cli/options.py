@@ -177,6 +177,12 @@ def embedder_of(name: str) -> Any:
         ) from error
 
 
+def model_name(embedder: str) -> str:
+    """What makes the vectors, and what finds more where it is installed."""
+    better = "; --embedder minilm finds more" if has_minilm() else ""
+    return embedder or f"LSA{better}"
+
+
 def one_document(command: str, file: Path, **how: Any) -> Document:
     """The document of a command that takes one file.
 

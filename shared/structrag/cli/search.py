@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from structrag.cli import engine_index
-from structrag.cli.index_folder import METHODS, IndexFolder, empty_index, search_index
+from structrag.cli.engine_index import EngineIndex, embedder_for, fill
+from structrag.cli.index_folder import METHODS, IndexFolder
 from structrag.cli.options import (
     STORE,
     AsJson,
@@ -22,8 +22,6 @@ from structrag.cli.options import (
     MaxTokens,
     Paths,
     Reader,
-    documents,
-    embedder_of,
     one_of,
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
@@ -89,30 +87,21 @@ def search(
     in_engine = engine_of(index) is not None
     _check_places(files, index, in_engine)
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
+    kept: EngineIndex | IndexFolder
     if in_engine:
-        hits, store = engine_index.search(
-            index, query, k, method=method, embedder=embedder
-        )
+        kept = EngineIndex(index, method, embedder=embedder)
         report = f"kept in {index}"
-    elif index:
-        stored = IndexFolder(
-            Path(index),
+    else:
+        kept = IndexFolder(
+            Path(index) if index else None,
             method,
             embedder=embedder,
             max_tokens=max_tokens,
             cache=cache or None,
         )
-        changes = stored.update(files, **reading)
-        hits, store = stored.search(query, k, files), stored.index.store
-        report = f"{changes} ({stored.model}; kept in {index})"
-    else:
-        corpus = documents(files, **reading)
-        model = embedder_of(embedder)
-        fresh = empty_index(
-            method, model, max_tokens, cache=cache or None, progress=show_progress
-        )
-        report = f"{fresh.add(corpus)} ({model.name if model else 'LSA'})"
-        hits, store = search_index(fresh, query, k), fresh.store
+        place = f"; kept in {index}" if index else ""
+        report = f"{kept.update(files, **reading)} ({kept.model}{place})"
+    hits, store = kept.search(query, k, files), kept.index.store
     if not as_json:
         show_progress.say(report)
     if not hits:
@@ -243,7 +232,7 @@ def index(
     check_choice("--method", method, METHODS)
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
     if engine_of(store) is not None:
-        filled = engine_index.fill(
+        filled = fill(
             store,
             paths,
             workers or None,
@@ -253,7 +242,7 @@ def index(
             runner=runner,
             **reading,
         )
-        model = engine_index.embedder_for(embedder)
+        model = embedder_for(embedder)
         return show_progress.say(f"{filled} ({model}; kept in {store})")
     stored = IndexFolder(Path(store), method, embedder=embedder, max_tokens=max_tokens)
     report = stored.fill(paths, workers or None, runner=runner, **reading)

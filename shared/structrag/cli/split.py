@@ -49,6 +49,7 @@ def split(
 ) -> None:
     """Print a document's chunks: heading path, character range, token count and text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
+    model = embedder_of(embedder)
     document = one_document(
         "split",
         file,
@@ -57,7 +58,6 @@ def split(
         isolated=isolated,
         images_to=images_to,
     )
-    model = embedder_of(embedder)
     is_reading = isinstance(splitter, ReadingSplitter)
     chunks = splitter.split(document, **({"embedder": model} if is_reading else {}))
     if not chunks:

@@ -68,6 +68,7 @@ def view(
     )
     chosen = splitters(method or default, max_tokens)
     # A folder may hold the page of the last run.
+    model = embedder_of(embedder)
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     data = gather(
         [
@@ -78,7 +79,7 @@ def view(
         chosen,
         query=query,
         k=k,
-        embedder=embedder_of(embedder),
+        embedder=model,
         progress=show_progress,
     )
     size = write_page(data, output)

@@ -11,7 +11,7 @@ from cli_running import run
 from doubles import HashTokens
 
 from structrag import EvidenceRetriever, parse, read_text
-from structrag.cli.engine_index import EngineIndex, fill, search
+from structrag.cli.engine_index import EngineIndex, fill
 from structrag.errors import InvalidParameter
 from structrag.records import Document
 
@@ -24,7 +24,7 @@ def test_an_engine_needs_a_model(
     with pytest.raises(InvalidParameter, match="--embedder must name a model"):
         fill(address, [tmp_path])
     with pytest.raises(InvalidParameter, match="--embedder must name a model"):
-        search(address, "pump", 1)
+        EngineIndex(address)
 
 
 @pytest.mark.slow

@@ -154,6 +154,13 @@ async def test_outlines_lead_to_sections(folder: Path) -> None:
         storage = await called(client, "read_section", document="pump.md", section=3)
         assert storage["text"] == "## Storage\n\nKeep it dry.\n" and not storage["more"]
         assert PUMP[storage["start"] : storage["end"]] == storage["text"]
+        for title in ("3", "storage", "Pump > Storage"):
+            arguments = {"document": "pump.md", "section": title}
+            assert await called(client, "read_section", **arguments) == storage
+        wrong = {"document": "pump.md", "section": "Seals"}
+        assert "a title in 'pump.md'; got 'Seals'" in await refused(
+            client, "read_section", **wrong
+        )
         whole = await called(client, "read_section", document="pump.md", max_tokens=8)
         assert (
             whole["more"]

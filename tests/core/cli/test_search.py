@@ -11,6 +11,8 @@ from cli_running import MANUAL, run
 from fixture_cases import examples
 from pdf_making import made, write
 
+from structrag.cli import options
+
 
 def test_search_finds_the_section_and_shows_how(
     capsys: pytest.CaptureFixture[str], manual: Path
@@ -46,6 +48,29 @@ def test_search_hands_over_evidence(
     assert "by nothing: no word of the question was found" in out
     code, _, err = run(capsys, *arguments, "--method", "best")
     assert code and "method must be one of 'evidence', 'multiview'; got 'best'" in err
+
+
+def test_a_model_that_is_not_there_is_refused_before_files_are_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for arguments in (("search", "-q", "x"), ("compare",), ("view", "-o", "p.html")):
+        code, _, err = run(
+            capsys, *arguments, tmp_path / "none.md", "--embedder", "nonsense"
+        )
+        assert code == 2 and "'nonsense' cannot be loaded" in err
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_a_model_that_finds_more_is_named_where_it_is_installed(
+    capsys: pytest.CaptureFixture[str],
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_installed: bool,
+) -> None:
+    monkeypatch.setattr(options, "has_minilm", lambda: is_installed)
+    _, _, err = run(capsys, "search", manual, "-q", "filter")
+    hint = "; --embedder minilm finds more" if is_installed else ""
+    assert f"(LSA{hint})" in err
 
 
 def test_pages_are_drawn_with_their_passages(

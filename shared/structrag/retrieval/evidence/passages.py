@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import islice, pairwise, starmap
+from itertools import chain, islice, pairwise, starmap
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from structrag._locks import cached_property
 from structrag.citations import cite
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit, chunk_id
@@ -32,7 +33,7 @@ from structrag.retrieval.evidence.scores import SHORTLIST, Ranking
 from structrag.retrieval.packing import reader_text
 from structrag.text.heading_path import heading_context
 
-REFERENCES = 0.5  # what the score of an entry of a list of references is worth
+LISTED = 0.5  # what the score of an entry of a list of references or contents is worth
 PATH_TOKENS = 64  # of a heading path that is shown
 CONTEXTS = ("none", "lead", "all")  # what is shown in front of a passage
 LEFT_OUT = "[…]"  # in front of a passage that begins inside a paragraph, list or table
@@ -173,7 +174,13 @@ class PassageReader:
     def _worth(self, unit: int) -> float:
         """Return the factor of an atom's score."""
         start = int(self.pool.atoms.starts[unit])
-        return REFERENCES if is_reference(self._document(unit).text, start) else 1.0
+        text = self._document(unit).text
+        return LISTED if is_listed(text, start, self._titles) else 1.0
+
+    @cached_property
+    def _titles(self) -> set[str]:
+        sections = [part.sections.values() for part in self.pool.documents]
+        return {path[-1] for _, path in chain(*sections) if path}
 
     def _is_inside(self, unit: int) -> bool:
         """Return True if an atom continues the block of the atom before."""
@@ -276,7 +283,7 @@ def _in_source(document: StoredDocument, start: int, end: int) -> dict[str, Any]
     return {"source_start": first, "source_end": last}
 
 
-# -- entries of lists of references, recognised by the shape of their lines
+# -- entries of lists of references and contents, recognised by the shape of their lines
 
 
 _NEAR = 1500  # characters in which the entries beside one are looked for
@@ -288,7 +295,8 @@ _AUTHOR = (
     r"|[A-ZÀ-Þ][\w'’-]+ [A-Z]{1,3} ?[,.;]"  # Smith JA,
     r"|(?:[A-ZÀ-Þ]\. ?-?)+[A-ZÀ-Þ][\w'’-]+"  # J. A. Smith
 )
-_BETWEEN = re.compile(rf"\n\s*\n|\n(?={_MARK}|\s*(?:{_AUTHOR}))")
+_DOTS = r"(?:\.{4}|(?:\. ){4}|…{2})"  # between a title and its page
+_BETWEEN = re.compile(rf"\n\s*\n|\n(?={_MARK}|\s*(?:{_AUTHOR})|[^\n]*{_DOTS})")
 _BEGINS = re.compile(rf"(?:\.\. )?(?:{_MARK})*\s*")
 _AUTHORED = re.compile(_AUTHOR)
 # (2004) or ", 2004.", as no date of a day is written
@@ -301,13 +309,16 @@ _BIBLIOGRAPHIC = re.compile(
 )
 
 
-def is_reference(text: str, start: int) -> bool:
-    """Return True if the text at `start` belongs to an entry of a list of references.
+_LINK = re.compile(r"\[[^\[\]\n]*\]\(#[^()\s]*\)")  # within the page
+
+
+def is_listed(text: str, start: int, titles: Set[str] = frozenset()) -> bool:
+    """Return True if the text at `start` belongs to an entry of a list of references or contents.
 
     Example:
-        >>> text = "[1] J. Doe. Pumps. 2001. [2] A. Roe. Seals. 2003."
-        >>> is_reference(text, 0)
-        False
+        >>> text = "- [Pumps](#pumps)\\n- [Seals](#seals)\\n- [Oil](#oil)"
+        >>> is_listed(text, 0)
+        True
     """
     low = max(0, start - _NEAR)
     entries, at = [], 0
@@ -320,11 +331,16 @@ def is_reference(text: str, start: int) -> bool:
         place = low + match.end()
     entries.append(near[place - low :])
     beside = entries[max(0, at - _BESIDE) : at + _BESIDE + 1]
-    return 2 * sum(map(_is_entry, beside)) > max(2 * _BESIDE, len(beside))
+    listed = sum(_is_entry(words, titles) for words in beside)
+    return 2 * listed > max(2 * _BESIDE, len(beside))
 
 
-def _is_entry(words: str) -> bool:
+def _is_entry(words: str, titles: Set[str]) -> bool:
     words = words.strip()
+    title = re.split(rf"\s?{_DOTS}", words)[0]
+    item = re.sub(rf"^(?:{_MARK}|[\d.]+\s)", "", title)
+    if _LINK.fullmatch(item) or not titles.isdisjoint({title, item} - {words}):
+        return True
     begins = _BEGINS.match(words)
     place = begins.end() if begins else 0
     authored = _AUTHORED.match(words, place)

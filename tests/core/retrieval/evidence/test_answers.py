@@ -10,6 +10,7 @@ from places import ROOT
 
 from structrag import EvidenceRetriever, read_text
 from structrag.records import Hit
+from structrag.retrieval.evidence.passages import is_listed
 
 # A label and its value, a caption, a question, steps, and what they stand among.
 CASES = [
@@ -73,6 +74,48 @@ def test_entries_of_references_come_behind_the_text() -> None:
     retriever = EvidenceRetriever.from_documents([read_text(text, id="d")])
     first, *_ = retriever.search("pumps and their seals", max_tokens=200)
     assert "wears out" in first.chunk.text and "[3]" not in first.chunk.text
+
+
+TITLES = ("Filters", "Hidden files", "Order of rules", "Archives", "Settings")
+CONTENTS = {
+    "links": [f"- [{title}](#part-{title[0]})" for title in TITLES],
+    "titles": [f"* {title}" for title in TITLES],
+    "inside": [f"{' ' * (2 * (n > 1))}{n}. {t}" for n, t in enumerate(TITLES)],
+    "dots": [f"{title} {'.' * 40} {len(title)}" for title in TITLES],
+    "spaced dots": [f"{n} {t} {'. ' * 20}{n}" for n, t in enumerate(TITLES, 1)],
+}
+
+
+@pytest.mark.parametrize("contents", CONTENTS.values(), ids=CONTENTS)
+def test_entries_of_contents_are_known(contents: list[str]) -> None:
+    text = "\n".join(contents)
+    assert all(is_listed(text, text.index(line), {*TITLES}) for line in contents)
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_contents_come_behind_the_text(form: str) -> None:
+    body = "What a name begins with decides whether it is read, and a flag asks for it."
+    if form == "html":
+        entries = "".join(f"<li>{title}</li>" for title in TITLES)
+        parts = "".join(f"<h2>{title}</h2><p>{body}</p>" for title in TITLES)
+        text = f"<h1>Guide</h1><h2>Contents</h2><ul>{entries}</ul>{parts}"
+    else:
+        parts = "\n\n".join(f"## {title}\n\n{body}" for title in TITLES)
+        lines = "\n".join(CONTENTS["titles"])
+        text = f"# Guide\n\n## Contents\n\n{lines}\n\n{parts}\n"
+    retriever = EvidenceRetriever.from_documents([read_text(text, id="d", format=form)])
+    first, second, *_ = retriever.search("hidden files and filters", 5)
+    assert {hit.chunk.path[-1] for hit in (first, second)} == {
+        "Hidden files",
+        "Filters",
+    }
+
+
+def test_items_with_other_words_and_short_sections_count_whole() -> None:
+    text = "\n\n".join(f"## {n}. {t}\n\nIt has {t}." for n, t in enumerate(TITLES))
+    prices = "\n".join(f"{name} {'.' * 30} {n}" for n, name in enumerate("abcdef"))
+    for plain in (text, prices, "- Filters: by name\n- Archives: unpacked\n- More"):
+        assert not any(is_listed(plain, at, {*TITLES}) for at in range(len(plain)))
 
 
 def test_near_passages_are_one() -> None:
