@@ -347,12 +347,12 @@ def _numbered_heading(
     if is_label:
         return _with_next_line(text, lines, numbered.line, heading)
     begin = numbered.mark.end()
-    if heading.is_bare and first and numbered.is_free:
-        whole = replace(heading, title=_tidy(text[start:right]), end=line.end)
+    if heading.is_bare and numbered.is_free:
+        title = _tidy(text[start:right])
+        whole = replace(heading, title=title, end=line.end, is_bare=False)
         whole = _with_rest(text, lines, numbered.line, begin, whole)
-        title = whole.title[len(_tidy(text[start:begin])) :].strip()
-        if whole.end > line.end and is_loose_title(title):
-            return replace(whole, is_bare=False)
+        if whole.end > line.end and is_loose_title(_tidy(text[begin : whole.end])):
+            return whole
     is_whole = heading.end == line.end and numbered.ends
     return (
         _with_rest(text, lines, numbered.line, begin, heading) if is_whole else heading

@@ -97,8 +97,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     pieces = reader.pieces
     notes = {n: reader.note(element) for n, element in list(reader.noted.items())}
     core = package.related("", "core-properties")
-    title = reader.title or package.title(core)
-    return to_draft(pieces, notes, title, reader.unsure)
+    return to_draft(pieces, notes, package.title(core), reader.unsure)
 
 
 @dataclass(slots=True)
@@ -126,7 +125,6 @@ class _WordReader:
             for each in parts.get(kind, ())
             if each.get(f"{W}type", "normal") == "normal"
         }
-        self.title = ""
         self.unsure: list[str] = []
         self._package, self._main = package, main
         self._targets = targets(package, main)
@@ -226,8 +224,6 @@ class _WordReader:
         pieces = paragraph.pieces(
             level=level, depth=depth, label=label or "", is_title=is_title
         )
-        if is_title and not self.title and pieces:
-            self.title = " ".join(pieces[0].text.replace(PAGE, " ").split())
         self.pieces += pieces
 
     def _label(self, properties: Element | None) -> str | None:

@@ -122,16 +122,17 @@ def _entries(root: Element) -> Iterator[_Entry]:
             name == "nav" and "toc" not in element.get(_TYPE, "toc")
         ):
             continue
-        if name in ("a", "navLabel"):
+        if name in ("a", "span", "navLabel"):
             title = " ".join("".join(element.itertext()).split())
         target = element.get("href") or element.get("src")
+        if name == "span" and not len(element):
+            parts.append((level, title))
         if target and title and name in ("a", "content"):
             for entry in (*parts, (level, title)):
                 yield target, *entry
             parts.clear()
+            continue
         level += name in ("li", "navPoint")
-        if name == "li" and len(element) and local(element[0]) == "span":
-            parts.append((level, " ".join("".join(element[0].itertext()).split())))
         stack += [(child, level) for child in reversed(element)]
 
 

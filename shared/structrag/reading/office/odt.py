@@ -94,7 +94,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     roots = [package.xml("styles.xml")] if "styles.xml" in package else []
     reader = _OdtReader(package, _Styles([*roots, root]), comments=comments)
     walk(body, reader.enter, reader.leave)
-    title = reader.title or package.title("meta.xml")
+    title = package.title("meta.xml")
     return to_draft(reader.pieces, reader.notes, title, reader.uncertain)
 
 
@@ -196,7 +196,6 @@ class _OdtReader:
         self._package = package
         self._styles = styles
         self._comments = comments
-        self.title = ""
         self.pieces: list[StoryPiece] = []
         self.notes: dict[int, str] = {}
         self.uncertain: list[str] = []
@@ -309,8 +308,6 @@ class _OdtReader:
         pieces = paragraph.pieces(
             level=level, depth=depth, label=label, is_title=is_title
         )
-        if is_title and not self.title and pieces:
-            self.title = " ".join(pieces[0].text.replace(PAGE, " ").split())
         target = self._paragraphs[-1].after if self._paragraphs else self.pieces
         if depth and not is_first and pieces and target and target[-1].depth:
             before = target[-1]  # one more paragraph of the same item

@@ -430,8 +430,6 @@ class _RtfReader:
         if self._row or self._cell:
             self._end_row(None)
         self._end_table()
-        if is_title and pieces:
-            self.title = " ".join(pieces[0].text.split())
         self.pieces += pieces
 
     def _end_cell(self, _: int | None) -> None:

@@ -138,7 +138,8 @@ def to_draft(
     where there is no heading, so that they can stand for headings.
     """
     has_headings = any(piece.level for piece in pieces)
-    lowered = any(piece.is_title for piece in pieces)
+    titles = [piece.text.replace(PAGE, " ") for piece in pieces if piece.is_title]
+    title = " ".join(titles[0].split()) if titles else title
     parts: list[str] = []
     items: list[str] = []
     depths: list[int] = []  # of the open list
@@ -171,7 +172,9 @@ def to_draft(
         else:
             parts.append(
                 pages
-                + _written(piece, piece.level + lowered, mark_bold=not has_headings)
+                + _written(
+                    piece, piece.level + bool(titles), mark_bold=not has_headings
+                )
             )
         pages = ""
     close()

@@ -92,9 +92,16 @@ def _boxes_and_picture(
             stop = min(end, starts[i + 1]) if i + 1 < len(starts) else end
             lead = document.text[starts[i] : max(start, starts[i])]
             passage = document.text[max(start, starts[i]) : stop]
-            drawn = _drawn_letters(pdfium.raw, page, textpage, form)
-            found = list(_boxes_on_page(*drawn, lead, passage))
-            placed += [PageBox(pages[i], *map(_rounded, box)) for box in found]
+            letters, places, turn = _drawn_letters(pdfium.raw, page, textpage, form)
+            found = [
+                turn.rectangle(left, -bottom, right, -top)
+                for left, top, right, bottom in _boxes_on_page(
+                    letters, places, lead, passage
+                )
+            ]
+            placed += [
+                PageBox(pages[i], *(round(side, 2) for side in box)) for box in found
+            ]
             if found and pictured in (0, pages[i]) and not picture:
                 picture = _marked(page, found)
             textpage.close()
@@ -148,40 +155,30 @@ def _drawn_letters(
             (each.text, turn.rectangle(*each.box)) for each in pieces.get(line, ())
         ]
         for text, (left, top, right, bottom) in drawn or typed:
-            step = (right - left) / max(len(text), 1)
-            for i, character in enumerate(text):
-                more = _letters(character)
-                x = left + i * step
-                places += [(x, top, x + step, bottom)] * len(more)
-                letters += more
+            shown = _letters(text)
+            letters += shown
+            for i in range(len(shown)):
+                step = (right - left) / len(shown)
+                places.append((left + i * step, top, left + (i + 1) * step, bottom))
     width, height = turn.size
     quarters = (page.get_rotation() // 90 - turn.quarters) % 4
     return letters, places, Turn(quarters, (0, -height, width, 0))
 
 
 def _boxes_on_page(
-    letters: str, places: Sequence[Box], turn: Turn, lead: str, passage: str
-) -> Iterator[Box]:
+    letters: str, places: Sequence[Box], lead: str, passage: str
+) -> list[Box]:
     """The boxes of a passage. `lead` is the page's text before it."""
     near = len(_letters(lead))
-    current: Box | None = None
+    boxes: list[Box] = []
     for part in passage.replace("|", "\n").split("\n"):
         for first, last in _spans(letters, part, near):
             near = last
             for box in places[first:last]:
-                if current and _touch(current, box):
-                    current = _around(current, box)
-                    continue
-                if current:
-                    yield _seen(current, turn)
-                current = box
-    if current:
-        yield _seen(current, turn)
-
-
-def _seen(box: Box, turn: Turn) -> Box:
-    left, top, right, bottom = box
-    return turn.rectangle(left, -bottom, right, -top)
+                if boxes and _touch(boxes[-1], box):
+                    box = _around(boxes.pop(), box)
+                boxes.append(box)
+    return boxes
 
 
 def _letters(text: str) -> str:
@@ -223,10 +220,6 @@ def _touch(box: Box, other: Box) -> bool:
 def _around(box: Box, other: Box) -> Box:
     left, top, right, bottom = zip(box, other, strict=True)
     return min(left), min(top), max(right), max(bottom)
-
-
-def _rounded(value: float) -> float:
-    return round(value, 2)
 
 
 def _marked(page: Any, found: Sequence[Box]) -> bytes:

@@ -88,18 +88,9 @@ def spacing_of(rows: Sequence[Row]) -> Spacing:
 
 
 def paragraphs_of(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
-    """All rows, in order, in paragraphs. Those of text from right to left are seen in a mirror."""
-    if not is_rtl("".join(row.text for row in rows)):
-        return _paragraphs(rows, spacing)
-    paragraphs = _paragraphs([*map(_mirrored, rows)], spacing)
-    return [replace(each, rows=[*map(_mirrored, each.rows)]) for each in paragraphs]
-
-
-def _mirrored(row: Row) -> Row:
-    return replace(row, left=-row.right, right=-row.left)
-
-
-def _paragraphs(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
+    """All rows, in order, in paragraphs. Those of text from right to left have mirrored places."""
+    if is_rtl("".join(row.text for row in rows)):
+        rows = [replace(row, left=-row.right, right=-row.left) for row in rows]
     edges = [_right_edge(rows, i) for i in range(len(rows))]
     paragraphs: list[Paragraph] = []
     for i, row in enumerate(rows):

@@ -10,7 +10,7 @@ from fixture_cases import examples
 from pdf_making import made, texts, write
 
 from structrag.reading.pdf.lines import lines_of
-from structrag.reading.pdf.pages import Grid
+from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import TextPiece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
 
@@ -31,11 +31,15 @@ def piece(
     return TextPiece(text, _Style(size, False, 0), box, (left, foot), 1, space, False)
 
 
+def lines_in(pieces: list[TextPiece], *grids: Grid) -> list[Line]:
+    return [line for line, _ in lines_of(pieces, Turn(0, PAGE), grids)]
+
+
 @examples
 def test_pieces_of_the_file_go_on_with_a_row(
     pieces: list[Any], expected: list[str]
 ) -> None:
-    lines = lines_of([piece(*each) for each in pieces], Turn(0, PAGE), [])
+    lines = lines_in([piece(*each) for each in pieces])
     assert [line.text for line in lines] == expected
 
 
@@ -43,13 +47,13 @@ def test_pieces_of_the_file_go_on_with_a_row(
 def test_glyphs_are_read_by_their_places(shown: str, expected: str) -> None:
     glyphs = [piece(glyph, 60 + 5 * i, space=False) for i, glyph in enumerate(shown)]
     glyphs.reverse()  # a file may draw them in any order
-    assert lines_of(glyphs, Turn(0, PAGE), [])[0].text == expected
+    assert lines_in(glyphs)[0].text == expected
 
 
 def test_letters_that_one_glyph_shows_stay_together() -> None:
     """As PDFium gives a ligature of two letters: in reverse, with one box."""
     be, alef, ta = piece("ب", 65), piece("ا", 65), piece("ت", 60)
-    lines = lines_of([ta, alef, be], Turn(0, PAGE), [])
+    lines = lines_in([ta, alef, be])
     assert [line.text for line in lines] == ["بات"]
 
 
@@ -122,7 +126,7 @@ def test_pieces_of_a_row_are_joined(
 ) -> None:
     """A piece drawn later than "ab", which ends at 70; a line below is drawn between them."""
     other = piece(text, 70 + gap, down, size=size)
-    lines = lines_of([piece("ab", 60), piece("x", 60, 50), other], Turn(0, PAGE), [])
+    lines = lines_in([piece("ab", 60), piece("x", 60, 50), other])
     assert [one.text for one in lines if one.text != "x"] == expected
 
 
@@ -131,5 +135,5 @@ def test_a_rule_parts_text_that_stands_beside_it(
     rows: tuple[float, float], expected: list[str]
 ) -> None:
     pieces = [piece("ab", 60), piece("cd", 75)]
-    lines = lines_of(pieces, Turn(0, PAGE), [Grid((50, 72, 99), rows)])
+    lines = lines_in(pieces, Grid((50, 72, 99), rows))
     assert [one.text for one in lines] == expected
