@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import partial
 from operator import itemgetter
 
 from structrag.reading.markup.lines import (
@@ -24,7 +25,7 @@ from structrag.reading.markup.lines import (
     paragraph,
     tiled,
 )
-from structrag.records import Block, BlockKind, Heading
+from structrag.records import BlockKind, Heading
 
 _TITLE = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
 _UNDERLINE = re.compile(r"=+|-+|~+|\^+|\++")
@@ -65,11 +66,6 @@ def headings(text: str) -> list[Heading]:
             level = max(1, int(element.style) + shift)
             found.append(Heading(level, element.title, *span))
     return found
-
-
-def blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, a section's own body."""
-    return tiled(text, start, end, _element)
 
 
 def title(text: str) -> str:
@@ -283,3 +279,7 @@ def _list(lines: Lines, i: int) -> Element:
 
 def _tidy(title: str) -> str:
     return " ".join(_ANCHOR.sub(" ", title).split())
+
+
+# The blocks that tile `text[start:end]`, a section's own body.
+blocks = partial(tiled, _element)

@@ -115,12 +115,12 @@ class CodeReader:
         without a blank line between them. Cut between statements."""
         statements = self._parsed(text).statements
         if statements is None:
-            return tiled(text, start, end, _element)
+            return tiled(_element, text, start, end)
         first, stop = (bisect_left(statements, (at, 0)) for at in (start + 1, end))
         inside = statements[first:stop]
         least = min((depth for _, depth in inside), default=0)
         outermost = {place for place, depth in inside if depth == least}
-        return tiled(text, start, end, partial(_statements, outermost))
+        return tiled(partial(_statements, outermost), text, start, end)
 
     def title(self, text: str) -> str:
         """The first line of a Python module's docstring; else ""."""

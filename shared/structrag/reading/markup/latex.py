@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from unicodedata import lookup, normalize
 
@@ -30,7 +31,7 @@ from structrag.reading.markup.lines import (
     tiled,
 )
 from structrag.reading.opening import file_bytes, shown
-from structrag.records import Block, BlockKind, Heading
+from structrag.records import BlockKind, Heading
 
 _LEVELS = {
     name: level
@@ -163,11 +164,6 @@ def headings(text: str) -> list[Heading]:
                     found.append(Heading(_LEVELS[match["name"]], title, *span))
     highest = min((heading.level for heading in found), default=0) - 1
     return [Heading(h.level - highest, h.title, h.start, h.end) for h in found]
-
-
-def blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, a section's own body."""
-    return tiled(text, start, end, _element)
 
 
 def title(text: str) -> str:
@@ -478,3 +474,7 @@ def _table(lines: Lines, i: int, stop: int) -> Element:
             below += 1
         header = below if below > rows[0] else 0
     return Element(stop, "table", tuple(row for row in rows if row >= header), header)
+
+
+# The blocks that tile `text[start:end]`, a section's own body.
+blocks = partial(tiled, _element)

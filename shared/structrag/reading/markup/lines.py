@@ -86,7 +86,7 @@ def elements(lines: Lines, element_at: ElementAt) -> Iterator[tuple[int, Element
         i = before.stop
 
 
-def tiled(text: str, start: int, end: int, element_at: ElementAt) -> list[Block]:
+def tiled(element_at: ElementAt, text: str, start: int, end: int) -> list[Block]:
     """The blocks that tile `text[start:end]`.
 
     Each ends with the blank lines behind it; those at the beginning belong to the first one. Blank

@@ -7,6 +7,7 @@ heading.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from structrag.reading.markup.lines import (
     Element,
@@ -15,7 +16,7 @@ from structrag.reading.markup.lines import (
     paragraph,
     tiled,
 )
-from structrag.records import Block, BlockKind, Heading
+from structrag.records import BlockKind, Heading
 
 _HIDING = "nowiki|pre|source|syntaxhighlight|math|score|templatedata|timeline"
 _TOKEN = re.compile(
@@ -79,11 +80,6 @@ def _heading(text: str, start: int) -> Heading | None:
         return None
     title = line.rstrip()[level:-level].strip()
     return Heading(level, title, start, eol.end()) if title else None
-
-
-def blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, a section's own body."""
-    return tiled(text, start, end, _element)
 
 
 def title(text: str) -> str:
@@ -155,3 +151,7 @@ def _template(lines: Lines, i: int) -> int:
         return depth <= 0
 
     return lines.until(i, "{{", closes)
+
+
+# The blocks that tile `text[start:end]`, a section's own body.
+blocks = partial(tiled, _element)

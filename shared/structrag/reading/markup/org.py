@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from structrag.reading.markup.lines import (
     Element,
@@ -13,7 +14,7 @@ from structrag.reading.markup.lines import (
     paragraph,
     tiled,
 )
-from structrag.records import Block, BlockKind, Heading
+from structrag.records import BlockKind, Heading
 
 _HEADLINE = re.compile(
     r"^(\*+)[ \t]+([^\r\n]*)(?:\r\n|\r|\n|\Z)|\r(?!\n)", re.MULTILINE
@@ -49,11 +50,6 @@ def headings(text: str) -> list[Heading]:
                 Heading(len(match[1]), _title(match[2], keywords), *match.span())
             )
     return found
-
-
-def blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, a section's own body."""
-    return tiled(text, start, end, _element)
 
 
 def title(text: str) -> str:
@@ -107,3 +103,7 @@ def _table(lines: Lines, i: int) -> Element:
     header = min(rules) + 1 if rules and min(rules) + 1 < stop else 0
     rows = range(max(header, i + 1), stop)
     return Element(stop, "table", tuple(j for j in rows if j not in rules), header)
+
+
+# The blocks that tile `text[start:end]`, a section's own body.
+blocks = partial(tiled, _element)

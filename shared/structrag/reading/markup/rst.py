@@ -24,7 +24,7 @@ from structrag.reading.markup.lines import (
     paragraph,
     tiled,
 )
-from structrag.records import Block, BlockKind, Heading
+from structrag.records import BlockKind, Heading
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1*")
 _TABLE_RULE = re.compile(r"=[ =]*")
@@ -63,11 +63,6 @@ def headings(text: str) -> list[Heading]:
             span = lines[i].start, lines[element.stop - 1].end
             found.append(Heading(level, element.title, *span))
     return found
-
-
-def blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, a section's own body."""
-    return tiled(text, start, end, _element)
 
 
 def title(text: str) -> str:
@@ -221,3 +216,7 @@ def _width(title: str) -> int:
 
 def _tidy(title: str) -> str:
     return " ".join(title.split())
+
+
+# The blocks that tile `text[start:end]`, a section's own body.
+blocks = partial(tiled, _element)
