@@ -631,5 +631,4 @@ def _markup_title(reader: Any, text: str, stem: str) -> str:
 
 
 def _stem(meta: Mapping[str, Any]) -> str:
-    source = meta.get("source")
-    return Path(str(source)).stem if source else ""
+    return Path(str(meta.get("source") or "")).stem

@@ -154,11 +154,11 @@ def _scanned_headings(source: str, start: int) -> list[Heading]:
     return headings
 
 
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
+@lru_cache(maxsize=2)
+def _parser(*disabled: str) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
+    return parser.disable([*disabled])
 
 
 @lru_cache(maxsize=1)
@@ -372,19 +372,6 @@ def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
     return tiles
 
 
-@lru_cache(maxsize=1)
-def _block_parser() -> MarkdownIt:
-    """Without link definitions, which cost a third of the time. They are paragraphs like others
-    where text is only cut."""
-    parser = (
-        MarkdownIt("commonmark", {"maxNesting": 100})
-        .enable("table")
-        .disable("reference")
-    )
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
-
-
 _KINDS: dict[str, BlockKind] = {
     "paragraph_open": "paragraph",
     "heading_open": "paragraph",
@@ -400,7 +387,8 @@ _KINDS: dict[str, BlockKind] = {
 
 
 def _parse(source: str, lines: list[int], text: str) -> list[Block]:
-    tokens = _block_parser().parse(source)
+    # Link definitions cost a third of the time; where text is only cut they are paragraphs.
+    tokens = _parser("reference").parse(source)
     blocks: list[Block] = []
     reach = 0  # up to where a table of HTML goes on over blank lines
     is_closed = True  # no table is left open

@@ -52,8 +52,7 @@ def pages_between(
 
     Pages are counted from 1. None where the metadata does not say: only files with pages have some.
     """
-    written = meta.get(PAGE_STARTS)
-    starts, pages = read_starts(written) if isinstance(written, str) else ((), ())
+    starts, pages = read_starts(str(meta.get(PAGE_STARTS)))
     if not starts:
         return None
     first = max(0, bisect_right(starts, start) - 1)
@@ -93,8 +92,7 @@ def place_between(meta: Mapping[str, Any], start: int, end: int) -> str:
         >>> place_between(meta, 100, 150), place_between(meta, 100, 250)
         ('slide 2', 'slide 2 to slide 3')
     """
-    written = meta.get(PLACE_STARTS)
-    starts, names = _read_places(written) if isinstance(written, str) else ((), ())
+    starts, names = _read_places(str(meta.get(PLACE_STARTS)))
     last = bisect_right(starts, max(start, end - 1)) - 1
     if last < 0:
         return ""

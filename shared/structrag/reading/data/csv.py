@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import suppress
 from itertools import islice
 
 from structrag.reading.decoding import decoded
@@ -39,11 +40,13 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     delimiter, begin = delimiter_of(text, name)
     text = text[begin:]
     unsure = []
+    rows: list[list[str]] = []
     try:
         rows = _rows(text, delimiter, strict=True)
     except csv.Error as error:
-        is_closed = "unexpected end" not in str(error)
-        rows = _sloppy(text, delimiter) if is_closed else []
+        if "unexpected end" not in str(error):
+            with suppress(csv.Error):  # quotation marks where none should be
+                rows = _rows(text, delimiter)
     if not rows and text.strip():
         rows = [line.split(delimiter) for line in text.splitlines()]
         unsure.append(
@@ -78,14 +81,6 @@ def _rows(
 ) -> list[list[str]]:
     source = io.StringIO(text, newline="")
     return list(islice(csv.reader(source, delimiter=delimiter, strict=strict), most))
-
-
-def _sloppy(text: str, delimiter: str) -> list[list[str]]:
-    """The rows of a table with quotation marks where none should be; [] if that fails too."""
-    try:
-        return _rows(text, delimiter)
-    except csv.Error:
-        return []
 
 
 def _found(text: str) -> str:

@@ -160,9 +160,9 @@ def _drawn_letters(
             for i in range(len(shown)):
                 step = (right - left) / len(shown)
                 places.append((left + i * step, top, left + (i + 1) * step, bottom))
-    width, height = turn.size
+
     quarters = (page.get_rotation() // 90 - turn.quarters) % 4
-    return letters, places, Turn(quarters, (0, -height, width, 0))
+    return letters, places, Turn(quarters, (0, -laid_out.height, laid_out.width, 0))
 
 
 def _boxes_on_page(

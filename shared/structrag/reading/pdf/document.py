@@ -69,11 +69,8 @@ def pdf_document(
             facts["pages_without_text"] = scans
         if not title and reader == "layout":
             title = title_of_pdf(source, password=password)
-        if not title:
-            title = (
-                title_of_headings(markdown_headings(text))
-                or Path(str(facts.get("source", ""))).stem
-            )
+        title = title or title_of_headings(markdown_headings(text))
+        title = title or Path(str(facts.get("source", ""))).stem
         return Document(text, id=id, title=title, format="markdown", meta=facts)
 
 
