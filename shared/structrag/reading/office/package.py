@@ -169,6 +169,7 @@ class Package:
         """What a part refers to, or the package itself for ""; parts that are missing too."""
         folder, file = posixpath.split(part)
         path = posixpath.join(folder, "_rels", f"{file}.rels")
+        use_part(path)  # also where it was read before
         if path in self._relations or path not in self:
             return self._relations.get(path, [])
         self._relations[path] = relations = [
