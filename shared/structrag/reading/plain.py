@@ -405,7 +405,8 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     title = text[line.left : line.right]
     if len(title) > TITLE_LENGTH or MARK.match(title):
         return ""
-    if not (_is_bare_title(text, lines, i) or is_back_matter(title)):
+    is_alone = _opens(text, lines, i) and _blank(lines, i + 1)
+    if not ((is_alone and _is_bare_title(title)) or is_back_matter(title)):
         return ""
     following = _next_filled(lines, i + 1, len(lines))
     if following is None:
@@ -423,12 +424,8 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     return "capitals" if before_text or numbered or _is_prose(text[left:stop]) else ""
 
 
-def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
-    """A clean title without digits, alone between blank lines."""
-    line = lines[i]
-    if not _opens(text, lines, i) or not _blank(lines, i + 1):
-        return False
-    title = text[line.left : line.right]
+def _is_bare_title(title: str) -> bool:
+    """A clean title without digits."""
     if title.endswith(".") or AMOUNT.match(title) or not is_clean(title):
         return False
     return not any(character.isdigit() or character == ":" for character in title)

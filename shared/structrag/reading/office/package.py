@@ -169,6 +169,7 @@ class Package:
         """What a part refers to, or the package itself for ""; parts that are missing too."""
         folder, file = posixpath.split(part)
         path = posixpath.join(folder, "_rels", f"{file}.rels")
+        use_part(path)  # also where it was read before
         if path in self._relations or path not in self:
             return self._relations.get(path, [])
         self._relations[path] = relations = [
@@ -230,11 +231,10 @@ def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     """The root element of XML that may be hostile. Raises InvalidDocument for a document type
     (entities stand there), what is not well-formed, too deep, or has more than 20 million tags and
     attributes."""
-    most = _MOST_NODES
-    if len(data) > most and data.count(b"<") + data.count(b"=") > most:
+    if len(data) > _MOST_NODES < data.count(b"<") + data.count(b"="):
         refuse(
             name,
-            f"{part} has more than {most:,} tags and attributes. Split the file.",
+            f"{part} has more than {_MOST_NODES:,} tags and attributes. Split the file.",
         )
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:

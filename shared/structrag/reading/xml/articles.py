@@ -116,8 +116,12 @@ class _PageWriter:
             self._open.append(above)  # a part of its line
             return
         element = _OpenElement(
-            *(name, above.is_line, above.is_dropped or name in _DROPPED),
-            *(above.is_math or name == "math", above.tables, above.is_apart),
+            name,
+            above.is_line,
+            above.is_dropped or name in _DROPPED,
+            above.is_math or name == "math",
+            above.tables,
+            above.is_apart,
         )
         self._open.append(element)
         if element.is_dropped:
@@ -150,8 +154,7 @@ class _PageWriter:
             check_depth(element.tables, "tables")
         elif html in ("td", "th"):
             is_head = html == "th" or "thead" in (each.name for each in self._open[-3:])
-            span = self._span(attributes)
-            html = f"th{span}" if is_head else f"td{span}"
+            html = f"{'th' if is_head else 'td'}{self._span(attributes)}"
         elif name == "title" and _HTML.get(above.name) == "table":
             html = "caption"
         elif html == "ul" and attributes.get("list-type") == "order":
@@ -186,8 +189,8 @@ class _PageWriter:
         """The section or metadata that a title belongs to, whatever holds it together with other
         facts; None for other titles."""
         above = self._open[-2]
-        is_apart = above.name in _APART and self._open[1].name not in _SECTIONS
-        if is_apart and name.endswith("title"):
+        is_apart = name.endswith("title") and above.name in _APART
+        if is_apart and self._open[1].name not in _SECTIONS:
             return above
         if name not in _TITLES or (
             name in ("name", "head") and above.name not in _NAMED
@@ -244,11 +247,11 @@ class _PageWriter:
             self._label = ""
 
     def characters(self, text: str) -> None:
-        element, is_blank = self._open[-1], text.isspace()
-        is_between = is_blank and not (element.is_line or element.has_text)
-        if not (element.is_dropped or is_between):
+        element = self._open[-1]
+        is_text = element.is_line or element.has_text or not text.isspace()
+        if is_text and not element.is_dropped:
             self.html.append(escape(text, quote=False))
-            element.has_text |= not is_blank
+            element.has_text = True
 
     def skipped(self, entity: str, is_parameter: bool) -> None:
         if not is_parameter:
