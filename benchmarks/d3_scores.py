@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.d3_oracle import gold_chunks
-from benchmarks.paper_metrics import (
-    evidence_f1,
-)
+from benchmarks.paper_metrics import answer_f1, evidence_f1
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Question
-from structrag.evaluation import (
-    token_f1,
-)
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.selection import StageCost
 from structrag.retrieval.multihop.hops import UNANSWERABLE, Answered
@@ -59,9 +54,7 @@ def scored(
         "evidence F1": 100 * (evidence_f1([gold], found) or 0.0),
         "evidence recall": 100 * common / len(gold) if gold else 0.0,
         "answer F1": 100
-        * (
-            token_f1(question.answers or [UNANSWERABLE], outcome.answered.answer) or 0.0
-        ),
+        * answer_f1(question.answers or [UNANSWERABLE], outcome.answered.answer),
         "tokens": spent.tokens,
         "calls": spent.calls,
         "scored": spent.scored,

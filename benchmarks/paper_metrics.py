@@ -1,18 +1,23 @@
 """Metrics that only the tables of the papers need: Chroma's, Pk and its relatives, the Log-Rank
-Index, MC-indexing's recall and QASPER's evidence F1.
+Index, MC-indexing's recall, QASPER's evidence F1, SQuAD's F1 of answers, and hits of answers.
 
 A function takes the gold first, then what was found, and scores one question.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby
 from math import floor, log1p
 from random import Random
+from string import punctuation
 from typing import NamedTuple
+from unicodedata import normalize
 
 import numpy as np
+import regex
 
 from structrag.evaluation.measure import Span, SpanCover, SpanMeasure
 
@@ -278,3 +283,45 @@ def log_rank_index(
     if n == 1:
         return 1.0
     return sum(1 - log1p(rank - 1) / log1p(n - 1) for rank in places) / len(places)
+
+
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+
+
+def has_answer(answers: Iterable[str], text: str) -> bool:
+    """Whether one of the answers stands in the text, by whole words in NFKC and casefolded. Short
+    answers also match inside numbers ("3" in "3.50"); one without a word never does.
+
+    Example:
+        >>> has_answer(["nineteen hours"], "It lasts nineteen hours.")
+        True
+    """
+    read = _words(text)
+    return any(one.strip() and one in read for one in map(_words, answers))
+
+
+def answer_f1(references: Iterable[str], prediction: str) -> float:
+    """The best F1 of bags of words over the references, in SQuAD's normal form. 0 without a common
+    word or a reference.
+
+    Example:
+        >>> answer_f1(["nineteen hours"], "about nineteen hours of talk")
+        0.5714285714285714
+    """
+    predicted = _bag(prediction)
+    return max(
+        (
+            2 * (predicted & bag).total() / max(1, (predicted + bag).total())
+            for bag in map(_bag, references)
+        ),
+        default=0.0,
+    )
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(_WORD.findall(normalize('NFKC', text.casefold())))} "
+
+
+def _bag(text: str) -> Counter[str]:
+    plain = text.lower().translate(str.maketrans("", "", punctuation))
+    return Counter(re.sub(r"\b(a|an|the)\b", " ", plain).split())

@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -43,6 +44,7 @@ from benchmarks.methods import sample
 from benchmarks.methods_peers import Peer, Splitting, each_text
 from benchmarks.methods_systems import BOTH, DENSE, Models, given, reading
 from benchmarks.methods_tables import mean_of_sets
+from benchmarks.paper_metrics import has_answer
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, load, load_or_exit
 from benchmarks.real_llm import chosen_model
@@ -57,13 +59,7 @@ from structrag import (
     PICSplitter,
     __version__,
 )
-from structrag.evaluation import (
-    SpanMeasure,
-    hits_at_k,
-    recall_at_budget,
-    span_recall,
-    spans_of,
-)
+from structrag.evaluation import SpanMeasure, recall_at_budget, span_recall, spans_of
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Chunk, Document
@@ -249,14 +245,12 @@ def found_by(
     for question in dataset.questions:
         if question.any:
             found = indexed.searches[DENSE](question.question, None)
+            hits = [has_answer(question.answers, chunk.text) for chunk in found]
             for k in (5, 20):
-                texts = [chunk.text for chunk in found]
-                values[str(k)].append(hits_at_k(question.answers, texts, k) or 0.0)
+                values[str(k)].append(float(any(hits[:k])))
                 values[f"relevant {k}"].append(relevant_share(found[:k]))
             values["golden"] += [
-                relevant_share([chunk])
-                for chunk in found[:20]
-                if hits_at_k(question.answers, [chunk.text], 1)
+                relevant_share([chunk]) for chunk in compress(found[:20], hits)
             ]
         where = {"doc_id": question.gold[0][0]}
         for route, point in ((DENSE, "recall"), (BOTH, "recall, with BM25")):

@@ -21,7 +21,6 @@ from structrag.text.sentences import sentence_spans
 
 LEAST_SENTENCES = 3
 LEAST_SECTIONS = 4
-PASSAGES, PASSAGE = 6, 8  # of a joined text, and sentences of each
 LARGEST = 100_000  # characters; two huge change logs would weigh more than all the rest
 FOLDERS = ("fastapi/en", "rust_reference", "commonmark_spec")
 
@@ -67,7 +66,14 @@ def unheaded(document: Document) -> Unheaded | None:
             bodies.append(body)
     if len(bodies) < LEAST_SECTIONS:
         return None
-    return _joined(bodies, document.id)
+    text = "\n\n".join(bodies)
+    # Where each begins.
+    places = accumulate(len(body) + 2 for body in bodies[:-1])
+    sentences = tuple(
+        (start, end) for start, end in sentence_spans(text) if text[start:end].strip()
+    )
+    reference = tuple(segmentation(sentences, [*places]))
+    return Unheaded(Document(text, id=document.id), sentences, reference)
 
 
 def unheaded_documents(most: int) -> list[Unheaded]:
@@ -79,34 +85,6 @@ def unheaded_documents(most: int) -> list[Unheaded]:
         if len(found) <= most
         else [found[i * len(found) // most] for i in range(most)]
     )
-
-
-def joined_documents(most: int) -> list[Unheaded]:
-    """`most` texts, each of passages of `PASSAGES` different documents, so that every border is a
-    change of subject. A passage is `PASSAGE` sentences from a document's middle."""
-    passages = [passage for one in _all() if (passage := _middle(one))]
-    count = min(most, len(passages) // PASSAGES)
-    # Neighbours in the list are often about one thing, so passages are taken far apart.
-    return [_joined(passages[i::count][:PASSAGES], f"joined-{i}") for i in range(count)]
-
-
-def _middle(one: Unheaded) -> str:
-    """A passage from the middle of a document; "" where it is too short."""
-    first = len(one.sentences) // 2
-    places = one.sentences[first : first + PASSAGE]
-    text = one.document.text[places[0][0] : places[-1][1]].strip()
-    return text if len(places) == PASSAGE else ""
-
-
-def _joined(passages: Sequence[str], name: str) -> Unheaded:
-    text = "\n\n".join(passages)
-    # Where each begins.
-    places = [0, *accumulate(len(passage) + 2 for passage in passages)]
-    sentences = tuple(
-        (start, end) for start, end in sentence_spans(text) if text[start:end].strip()
-    )
-    reference = tuple(segmentation(sentences, places[1:-1]))
-    return Unheaded(Document(text, id=name), sentences, reference)
 
 
 def _all() -> Iterator[Unheaded]:

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from places import DATA
 
 from benchmarks.paper_metrics import (
+    answer_f1,
     baseline_segmentations,
     boundaries,
     boundary_f1,
     chroma_scores,
     evidence_f1,
+    has_answer,
     log_rank_index,
     mid_ranks,
     paper_recall,
@@ -232,3 +234,26 @@ def test_published_precision_omega(
     assert (round(100 * fmean(scores), 1), round(100 * pstdev(scores), 1)) == PUBLISHED[
         splitter, size, overlap
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "expected"),
+    [
+        ("19.5 hours", "It lasts 19,5 Hours.", True),
+        ("Eiffel tower", "the Eiffel", False),
+        ("Beyonce", "Beyoncé sang", False),
+        ("Straße", "STRASSE 4", True),
+        ("hour", "hours", False),
+        ("--", "a -- b", False),
+    ],
+)
+def test_an_answer_stands_in_a_text_by_whole_words(
+    answer: str, text: str, expected: bool
+) -> None:
+    assert has_answer(["another", answer], text) is expected
+
+
+def test_f1_of_an_answer_is_that_of_the_best_reference() -> None:
+    assert answer_f1(["nothing", "The Eiffel Tower!"], "Eiffel tower, Paris") == 0.8
+    assert answer_f1(["no"], "no no yes") == 0.5
+    assert answer_f1(["", "a"], "") == answer_f1([], "x") == 0

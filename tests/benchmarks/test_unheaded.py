@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.unheaded import PASSAGES, joined_documents, unheaded
+from benchmarks.unheaded import unheaded
 from structrag import read_text
 
 SECTION = "One sentence here. Another sentence there. A third sentence follows."
@@ -18,10 +18,3 @@ def test_sections_become_segments() -> None:
     assert made is not None
     assert "Title" not in made.document.text
     assert made.reference == (0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0)
-
-
-def test_joined_texts_have_a_border_between_any_two_passages(data_dir: object) -> None:
-    texts = joined_documents(2)
-    assert len(texts) == 2 and all(
-        sum(text.reference) == PASSAGES - 1 for text in texts
-    )
