@@ -58,7 +58,7 @@ class StructragLoader(FileReader, BaseLoader):
         limits: Limits | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self.metadata: dict[str, Any] = dict(metadata or {})
+        self.metadata = metadata or {}
         self.paths: list[Path] = [Path(one) for one in check_paths(path)]
         super().__init__(
             reader=reader,

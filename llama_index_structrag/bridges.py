@@ -7,17 +7,15 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, Document, MetadataMode
 
+from llama_index_structrag.loading import READ_KEYS
 from structrag.integrations.documents import (
     HostDocument,
     document_name,
     joined_pages,
     json_values,
 )
-from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
+from structrag.integrations.metadata import FORMAT_KEY
 from structrag.reading.bridges.placed import PlacedDocument
-from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
-
-_HIDDEN = [FORMAT_KEY, PAGES_KEY, PAGE_STARTS, PLACE_STARTS]
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
@@ -75,7 +73,7 @@ def join_pages(documents: Iterable[BaseNode]) -> list[Document]:
 
 
 def _document(text: str, name: str, metadata: dict[str, Any]) -> Document:
-    hidden = [key for key in _HIDDEN if key in metadata]
+    hidden = [key for key in READ_KEYS if key in metadata]
     return Document(
         text=text,
         id_=name,

@@ -15,7 +15,7 @@ from structrag.integrations.loading import FileReader, LoadedText, check_paths
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 
-_HIDDEN = (
+READ_KEYS = (
     FORMAT_KEY,
     PAGES_KEY,
     PAGE_STARTS,
@@ -95,7 +95,7 @@ def _document(
         "file_name": PurePath(name).name,
         **(extra_info or {}),
     }
-    hidden = [key for key in _HIDDEN if key in loaded.metadata]
+    hidden = [key for key in READ_KEYS if key in loaded.metadata]
     return Document(
         text=loaded.text,
         id_=name,

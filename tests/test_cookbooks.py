@@ -17,6 +17,8 @@ FOLDER = Path(__file__).resolve().parent.parent / "cookbooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 OURS = ("structrag", "langchain_structrag", "llama_index_structrag")
 MOST_BYTES = 80_000  # of a picture
+# Those whose output is the same in each run: what is stored must be what comes.
+REPEATED = ("02_llama_index_query_engine", "04_lookalike_manuals_hiqa")
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -72,6 +74,31 @@ def test_runs(path: Path, minilm: Any) -> None:
     assert all(
         cell.execution_count for cell in notebook.cells if cell.cell_type == "code"
     )
+    if path.stem in REPEATED:
+        ran = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+        stored = [cell["outputs"] for cell in cells(path)]
+        assert [*map(printed, ran)] == [*map(printed, stored)]
+
+
+def printed(parts: list[Any]) -> str:
+    """What a cell printed on standard output."""
+    return "".join(
+        text
+        for output in parts
+        if output.get("name") == "stdout"
+        for text in output["text"]
+    )
+
+
+@pytest.mark.parametrize("stem", REPEATED)
+def test_percentages_and_counts_in_the_prose_are_those_of_the_outputs(
+    stem: str,
+) -> None:
+    path = FOLDER / f"{stem}.ipynb"
+    shown = "".join(printed(cell["outputs"]) for cell in cells(path))
+    prose = "".join("".join(cell["source"]) for cell in cells(path, "markdown"))
+    said = re.findall(r"\b\d+%|\b\d+ of \d+\b", prose)
+    assert said and [figure for figure in said if figure not in shown] == []
 
 
 @each_notebook

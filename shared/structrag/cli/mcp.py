@@ -51,11 +51,11 @@ def mcp(
             "Name either files or folders to serve, or a store filled by `structrag index`, such "
             "as --store lancedb:FOLDER."
         )
-    opened: EngineIndex | IndexFolder
-    if in_engine:
-        opened = EngineIndex(index, embedder=embedder)
-    else:
-        opened = IndexFolder(Path(index) if index else None, embedder=embedder)
+    opened: EngineIndex | IndexFolder = (
+        EngineIndex(index, embedder=embedder)
+        if in_engine
+        else IndexFolder(Path(index) if index else None, embedder=embedder)
+    )
     library = Library(
         opened, paths or [], format=format, reader=reader, isolated=isolated
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
@@ -215,22 +214,15 @@ class Library:
         outline = self._outline(name)
         sections, text = outline.sections, outline.document.text
         named = str(section).strip().casefold()
-        numbers = [
-            number
-            for number, part in enumerate(sections)
-            if named
-            in (
-                str(number),
-                part.title.casefold(),
-                SEPARATOR.join(part.path).casefold(),
-            )
-        ]
-        if not numbers:
+        for number, chosen in enumerate(sections):
+            titles = chosen.title, SEPARATOR.join(chosen.path)
+            if named in (str(number), *map(str.casefold, titles)):
+                break
+        else:
             raise InvalidParameter(
                 f"section must be a number from 0 to {len(sections) - 1} or a title in "
                 f"{document!r}; got {section!r}. The tool outline lists the sections."
             )
-        chosen = sections[numbers[0]]
         first, end = chosen.start, chosen.end
         start = start or first
         if not first <= start <= end:
@@ -344,15 +336,13 @@ def server_of(library: Library) -> MCPServer[Any]:
     def evidence(query: Query, max_tokens: int = 1000) -> list[FoundPassage]:
         """Return the passages that answer a question, best first, within max_tokens tokens in
         total."""
-        with _mistakes_said():
-            return library.find(query, None, max_tokens)
+        return library.find(query, None, max_tokens)
 
     @server.tool()
     def search(query: Query, k: int = 5) -> list[FoundPassage]:
         """Return the k best passages for search words or a question. Each is a paragraph, a table
         or a list."""
-        with _mistakes_said():
-            return library.find(query, k, None)
+        return library.find(query, k, None)
 
     @server.tool()
     def outline(document: str = "", first: int = 0, most: int = 100) -> Contents:
@@ -360,8 +350,7 @@ def server_of(library: Library) -> MCPServer[Any]:
         document. Returns at most `most` entries, starting at `first`; `total` is the number of all
         entries. Sections come with their numbers and sizes.
         """
-        with _mistakes_said():
-            return library.contents(document, first, most)
+        return library.contents(document, first, most)
 
     @server.tool()
     def read_section(
@@ -371,23 +360,20 @@ def server_of(library: Library) -> MCPServer[Any]:
         whole document. If the text exceeds max_tokens, it is cut and `more` is true: pass the
         returned `end` as start to continue.
         """
-        with _mistakes_said():
-            return library.read(document, section, max_tokens, start)
+        return library.read(document, section, max_tokens, start)
 
     @server.tool(name="resolve")
     def resolve_citation(citation: str) -> dict[str, Any]:
         """Return what has become of a cited passage: `state` is "there", "moved", "changed" or
         "gone", and `text` is what stands from `start` to `end` now."""
-        with _mistakes_said():
-            return library.resolve(citation)
+        return library.resolve(citation)
 
     @server.tool()
     def show_page(citation: str) -> tuple[list[dict[str, Any]], Image]:
         """Return where a cited passage of a PDF stands, in points from the upper left corner of its
         pages, and a picture of its first page with the passage marked."""
-        with _mistakes_said():
-            placed, picture = library.page(citation)
-            return placed, Image(data=picture, format="png")
+        placed, picture = library.page(citation)
+        return placed, Image(data=picture, format="png")
 
     return server
 
@@ -404,10 +390,14 @@ class _Server(MCPServer[Any]):
         try:
             return await super().call_tool(name, chosen, context)
         except ToolError as error:
-            if not isinstance(error.__cause__, ValidationError):
-                raise
-            (wrong, *_) = error.__cause__.errors()
-            raise ToolError(f"{wrong['loc'][0]}: {wrong['msg']}.") from error
+            # The agent is told what it can mend.
+            cause, said = error.__cause__, str(error)
+            if isinstance(cause, ValidationError):
+                (wrong, *_) = cause.errors()
+                said = f"{wrong['loc'][0]}: {wrong['msg']}."
+            elif isinstance(cause, StructragError):
+                said = str(cause)
+            raise ToolError(without_surrogates(said)) from error
 
 
 def _plain(value: Any) -> Any:
@@ -417,15 +407,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
     return [*map(_plain, value)] if isinstance(value, list) else value
-
-
-@contextmanager
-def _mistakes_said() -> Iterator[None]:
-    """Tell the agent what it can mend. Of other errors it learns nothing."""
-    try:
-        yield
-    except StructragError as error:
-        raise ToolError(without_surrogates(str(error))) from error
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import chain, islice, pairwise, starmap
+from itertools import islice, pairwise, starmap
 from math import inf
 from typing import Any
 
@@ -173,14 +173,17 @@ class PassageReader:
 
     def _worth(self, unit: int) -> float:
         """Return the factor of an atom's score."""
-        start = int(self.pool.atoms.starts[unit])
-        text = self._document(unit).text
+        text, start = self._document(unit).text, int(self.pool.atoms.starts[unit])
         return LISTED if is_listed(text, start, self._titles) else 1.0
 
     @cached_property
     def _titles(self) -> set[str]:
-        sections = [part.sections.values() for part in self.pool.documents]
-        return {path[-1] for _, path in chain(*sections) if path}
+        return {
+            path[-1]
+            for part in self.pool.documents
+            for _, path in part.sections.values()
+            if path
+        }
 
     def _is_inside(self, unit: int) -> bool:
         """Return True if an atom continues the block of the atom before."""
@@ -312,12 +315,12 @@ _BIBLIOGRAPHIC = re.compile(
 _LINK = re.compile(r"\[[^\[\]\n]*\]\(#[^()\s]*\)")  # within the page
 
 
-def is_listed(text: str, start: int, titles: Set[str] = frozenset()) -> bool:
+def is_listed(text: str, start: int, titles: Set[str]) -> bool:
     """Return True if the text at `start` belongs to an entry of a list of references or contents.
 
     Example:
         >>> text = "- [Pumps](#pumps)\\n- [Seals](#seals)\\n- [Oil](#oil)"
-        >>> is_listed(text, 0)
+        >>> is_listed(text, 0, {"Pumps"})
         True
     """
     low = max(0, start - _NEAR)
