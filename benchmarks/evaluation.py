@@ -107,7 +107,6 @@ RESULTS_IN_ORDER = (
         "add_context.py",
     ),
     Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
-    Result("Questions that take two facts", "hops.md", "hops.py --self-ask 6"),
     Result(
         "Prompts and a real language model",
         "real_llm.md",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         LangChainModel,
         StructragEmbeddings,
     )
-    from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
+    from langchain_structrag.multihop import SelfAsk
     from langchain_structrag.multiview import MultiViewRetriever
     from langchain_structrag.pic import PICTextSplitter
     from langchain_structrag.splitters import (
@@ -47,7 +47,6 @@ _HOMES = {
     "StructragEmbeddings": "langchain_structrag.models",
     "StructragLoader": "langchain_structrag.loading",
     "StructragParser": "langchain_structrag.loading",
-    "TwoHopRetriever": "langchain_structrag.multihop",
 }
 __all__ = [
     "ContentAwareTextSplitter",
@@ -69,7 +68,6 @@ __all__ = [
     "StructragEmbeddings",
     "StructragLoader",
     "StructragParser",
-    "TwoHopRetriever",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name
     __getattr__, __dir__ = lazy_names(__name__, _HOMES)

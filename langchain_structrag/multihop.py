@@ -1,4 +1,4 @@
-"""Several searches for one question, for LangChain: two hops, and self-ask."""
+"""Several searches for one question, for LangChain: self-ask."""
 
 from __future__ import annotations
 
@@ -9,25 +9,21 @@ from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
-    AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForChainRun,
-    CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from langchain_structrag.conversion import digest, document_id, document_with
 from langchain_structrag.models import answering, as_language_model, inner_config
-from langchain_structrag.options import KnownFields
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.index.selection import narrowed
 from structrag.integrations.kinds import SelfAskOptions
-from structrag.integrations.metadata import ENTITIES_KEY
 from structrag.integrations.retrievers import (
     HostRetriever,
     passage,
@@ -36,97 +32,8 @@ from structrag.integrations.retrievers import (
 )
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.agents import SelfAsk as CoreSelfAsk
-from structrag.retrieval.multihop.agents import TwoHop, TwoHopResult
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
-from structrag.text.names import names_by_form
-
-
-class TwoHopRetriever(KnownFields, ToolRetriever):
-    """Searches for the question, then also for names in the first results.
-
-    Example:
-        >>> from langchain_structrag import MultiViewRetriever
-        >>> texts = ["The X100 is made by Acme Pumps.", "Jane Doe owns Acme Pumps."]
-        >>> retriever = TwoHopRetriever(retriever=MultiViewRetriever.from_texts(texts, k=1))
-        >>> first = retriever.invoke("Who is after the maker of the X100?")[0]
-        >>> first.metadata["two_hop_entities"]  # what the second search was given
-        ['Acme Pumps']
-
-    It needs no language model. The results of both hops alternate, each once. By key only,
-    `two_hop_entities` in their metadata are the names added to the question, and `rank` is the
-    position among the results. `SelfAsk` accepts it like any other retriever. `k` and `where` are
-    also accepted by `invoke`, `ainvoke` and `batch`.
-
-    Raises:
-        InvalidParameter: a setting is not allowed (a ValueError).
-    """
-
-    retriever: BaseRetriever = Field(repr=False)
-    """Any LangChain retriever; `where` only with those of this package."""
-    k: int | None = None
-    """Most results; None: all of both hops."""
-    max_entities: int = 5
-    """The largest number of names added to the question."""
-    entity_hits: int | None = 2
-    """The names are those of so many of the first results; None: of all, which finds less."""
-    find_entities: Any = None
-    """Text -> names; None: by their form."""
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Check now what a search would reject."""
-        super().model_post_init(context)
-        self._stepped()
-
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        where: Any = None,
-    ) -> list[Document]:
-        core, document = self._stepped()
-        where = limits_of(self, where)
-        with answering(run_manager):
-            return _documents(core.result(query, k, where=where), document)
-
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        where: Any = None,
-    ) -> list[Document]:
-        core, document = self._stepped()
-        where = limits_of(self, where)
-        with answering(run_manager):
-            return _documents(await core.aresult(query, k, where=where), document)
-
-    def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
-        """The core's two hops, and how hits become documents."""
-        retriever, document = stepped(self.retriever)
-        core = TwoHop(
-            retriever,
-            k=self.k,
-            max_entities=self.max_entities,
-            entity_hits=self.entity_hits,
-            find_entities=self.find_entities or names_by_form,
-        )
-        return core, document
-
-
-def _documents(
-    result: TwoHopResult, document: Callable[[Hit], Document]
-) -> list[Document]:
-    def with_names(hit: Hit) -> Document:
-        its_document = document(hit)
-        facts = {"rank": hit.rank, ENTITIES_KEY: list(result.entities)}
-        its_document.metadata.update(facts)
-        return its_document
-
-    return list(results_of(result.hits, with_names))
 
 
 def limits_of(retriever: Any, where: Any) -> Any:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         LlamaIndexModel,
         StructragEmbedding,
     )
-    from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
+    from llama_index_structrag.multihop import SelfAskQueryEngine
     from llama_index_structrag.multiview import MultiViewRetriever
     from llama_index_structrag.node_parsers import (
         ContentAwareNodeParser,
@@ -54,7 +54,6 @@ _HOMES = {
     "SelfAskQueryEngine": "llama_index_structrag.multihop",
     "StructragEmbedding": "llama_index_structrag.models",
     "StructragReader": "llama_index_structrag.loading",
-    "TwoHopRetriever": "llama_index_structrag.multihop",
 }
 __all__ = [
     "ContentAwareNodeParser",
@@ -78,7 +77,6 @@ __all__ = [
     "SelfAskQueryEngine",
     "StructragEmbedding",
     "StructragReader",
-    "TwoHopRetriever",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name
     __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Several searches for one question, for LlamaIndex: two hops, and self-ask."""
+"""Several searches for one question, for LlamaIndex: self-ask."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import FunctionTool
 from typing_extensions import Self, Unpack
 
-from llama_index_structrag.conversion import hide_structure
 from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import (
     IndexRetriever,
@@ -26,110 +25,16 @@ from llama_index_structrag.retrieving import (
     prompts_of,
     updated_prompts,
 )
-from llama_index_structrag.tools import ToolRetriever, answering_tool
-from structrag.errors import InvalidParameter, check_arguments, check_at_least
-from structrag.index.selection import narrowed
+from llama_index_structrag.tools import answering_tool
+from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.arguments import errors_of_models
 from structrag.integrations.kinds import SelfAskOptions
-from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
+from structrag.integrations.metadata import CONTEXT_KEY
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
-from structrag.model_calls.requests import Flow
 from structrag.records import Chunk, Hit
-from structrag.retrieval.multihop.agents import SelfAsk, TwoHop, TwoHopResult
+from structrag.retrieval.multihop.agents import SelfAsk
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.retriever import Retriever
-from structrag.text.names import EntityFinder, names_by_form
-
-
-class TwoHopRetriever(ToolRetriever):
-    """Searches for the question, then also for names in the first nodes.
-
-    Example:
-        >>> from llama_index.core import Document
-        >>> from llama_index_structrag import MultiViewRetriever
-        >>> texts = ["The X100 is made by Acme Pumps.", "Jane Doe owns Acme Pumps."]
-        >>> documents = [Document(text=text) for text in texts]
-        >>> inner = MultiViewRetriever.from_documents(documents, similarity_top_k=1)
-        >>> first = TwoHopRetriever(inner).retrieve("Who is after the maker of the X100?")[0]
-        >>> first.metadata["two_hop_entities"]  # what the second search was given
-        ['Acme Pumps']
-
-    It needs no language model. The nodes of both hops alternate, each once; `two_hop_entities` in
-    their metadata, by key only, are the names added to the question. `SelfAskQueryEngine` accepts
-    it like any other retriever.
-
-    Args:
-        retriever: A retriever of this package, searched with its own settings and `where` (except
-            for `max_tokens` of `HiQARetriever`), or any LlamaIndex retriever.
-        similarity_top_k: The largest number of nodes; None: all of both hops.
-        max_entities: The largest number of names added to the question.
-        entity_hits: The number of first nodes to take names from; None: all nodes, which finds
-            less.
-        find_entities: A function from a text to names; by default they are found by their form.
-        callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the
-            retriever's.
-
-    Raises:
-        InvalidParameter: a setting is not allowed (a ValueError).
-    """
-
-    def __init__(
-        self,
-        retriever: BaseRetriever,
-        *,
-        similarity_top_k: int | None = None,
-        max_entities: int = 5,
-        entity_hits: int | None = 2,
-        find_entities: EntityFinder = names_by_form,
-        callback_manager: CallbackManager | None = None,
-        verbose: bool = False,
-    ) -> None:
-        stepped(retriever)
-        if similarity_top_k is not None:
-            check_at_least("similarity_top_k", similarity_top_k, 1)
-        super().__init__(
-            callback_manager or retriever.callback_manager, verbose=verbose
-        )
-        self.retriever = retriever
-        self._settings: dict[str, Any] = {
-            "k": similarity_top_k,
-            "max_entities": max_entities,
-            "entity_hits": entity_hits,
-            "find_entities": find_entities,
-        }
-        self._core()
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        core, over = self._core()
-        with errors_of_models():
-            return _nodes(core.run(self._flow(core, over, query_bundle)), over)
-
-    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        core, over = self._core()
-        with errors_of_models():
-            flow = self._flow(core, over, query_bundle)
-            return _nodes(await core.arun(flow), over)
-
-    def _flow(
-        self, core: TwoHop, over: Stepped, query: QueryBundle
-    ) -> Flow[TwoHopResult]:
-        where = narrowed(self.where, over.where)
-        return bundle_flow(query, core.result_flow, where=where)
-
-    def _core(self) -> tuple[TwoHop, Stepped]:
-        over = stepped(self.retriever)
-        return TwoHop(over.core, **self._settings), over
-
-    def _get_prompt_modules(self) -> PromptMixinType:
-        return {"retriever": self.retriever}
-
-
-def _nodes(result: TwoHopResult, over: Stepped) -> list[NodeWithScore]:
-    nodes = [scored.model_copy(deep=True) for scored in over.nodes_of(result.hits)]
-    for scored in nodes:
-        scored.node.metadata[ENTITIES_KEY] = list(result.entities)
-        hide_structure(scored.node)
-    return nodes
 
 
 @dataclass(frozen=True)

@@ -78,5 +78,5 @@ READERS: dict[str, Callable[[str], object]] = {
     "reply of keywords": parse_keywords,
     "reply of titles": lambda text: parse_names(text, [("A",), ("A", "B")]),
     "reply of SelfAsk": read_reply,
-    "reply of TwoHop": read_answer,
+    "answer of a hop": read_answer,
 }

@@ -27,7 +27,6 @@ from structrag import (
     MultiViewRetriever,
     PICSplitter,
     SelfAsk,
-    TwoHop,
     read_text,
 )
 from structrag.model_calls.cache import Cache
@@ -204,7 +203,6 @@ def test_several_hops(llm: Any, d3: dict[str, D3Index]) -> None:
     for options in ({}, {"min_followups": 0}, {"max_followups": 1}):
         result = SelfAsk(retriever, llm, **options).answer(QUESTION)
         assert isinstance(result.answer, str)
-    assert TwoHop(retriever).search(QUESTION) is not None
 
 
 async def test_on_an_event_loop(llm: Any) -> None:
@@ -262,8 +260,7 @@ def test_retrievers_of_frameworks(framework: Any, llm: Any, preset: str) -> None
     assert framework.ask(multiview, QUESTION)
     answer = framework.answer(framework.self_ask(d3, llm), QUESTION)["answer"]
     assert isinstance(answer, str)
-    for retriever in (d3, framework.two_hops(d3)):
-        assert isinstance(framework.ask(retriever, QUESTION), list)
+    assert isinstance(framework.ask(d3, QUESTION), list)
 
 
 def test_formatters_of_frameworks(framework: Any, llm: Any) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.d3.retriever import D3Retriever
     from structrag.retrieval.evidence.retriever import EvidenceRetriever
     from structrag.retrieval.hiqa.retriever import HiQARetriever
-    from structrag.retrieval.multihop.agents import SelfAsk, TwoHop
+    from structrag.retrieval.multihop.agents import SelfAsk
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.retriever import Retriever
     from structrag.text.tokens import huggingface_counter, tiktoken_counter
@@ -62,7 +62,6 @@ _HOMES = {
     "SelfAsk": "structrag.retrieval.multihop.agents",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StructragError": "structrag.errors",
-    "TwoHop": "structrag.retrieval.multihop.agents",
     "find_files": "structrag.reading.files",
     "huggingface_counter": "structrag.text.tokens",
     "ingest": "structrag.ingestion.ingesting",
@@ -98,7 +97,6 @@ __all__ = [
     "SelfAsk",
     "SentenceTransformerEmbedder",
     "StructragError",
-    "TwoHop",
     "find_files",
     "huggingface_counter",
     "ingest",

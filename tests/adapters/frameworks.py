@@ -299,9 +299,6 @@ class LangChain(Framework):
         compressor = self.get("EvidenceCompressor")(**settings)
         return self.passages(await compressor.acompress_documents(hosts, question))
 
-    def two_hops(self, retriever: Any, **settings: Any) -> Any:
-        return self.get("TwoHopRetriever")(retriever=retriever, **settings)
-
     def self_ask(self, retriever: Any, llm: Any, **settings: Any) -> Any:
         return self.get("SelfAsk")(retriever, llm, **settings)
 
@@ -538,9 +535,6 @@ class LlamaIndex(Framework):
         scored = [NodeWithScore(node=host) for host in hosts]
         shorten = postprocessor.apostprocess_nodes
         return self.passages(await shorten(scored, query_str=question))
-
-    def two_hops(self, retriever: Any, **settings: Any) -> Any:
-        return self.get("TwoHopRetriever")(retriever, **settings)
 
     def self_ask(self, retriever: Any, llm: Any, **settings: Any) -> Any:
         return self.get("SelfAskQueryEngine")(retriever, llm, **settings)

@@ -179,7 +179,6 @@ async def test_at_a_question_the_models_own_error_passes(
     retriever = index(framework, name, embedding=model(framework, "limited"))
     asking = {
         "sync": lambda: framework.ask(retriever, QUESTION),
-        "two hops": lambda: framework.ask(framework.two_hops(retriever), QUESTION),
         "tool": lambda: call(
             framework, retriever.as_tool(name=f"tool_{name}"), query=QUESTION
         ),
@@ -286,11 +285,9 @@ async def test_results_are_shortened_by_a_model_that_is_only_awaited(
 # -- limited to documents
 
 
-@pytest.mark.parametrize("name", [*RETRIEVERS, "TwoHop"])
+@pytest.mark.parametrize("name", RETRIEVERS)
 def test_one_tool_a_tenant_over_one_index(framework: Any, name: str) -> None:
-    retriever = index(framework, "Evidence" if name == "TwoHop" else name)
-    if name == "TwoHop":
-        retriever = framework.two_hops(retriever)
+    retriever = index(framework, name)
     a, b = (
         retriever.as_tool(name=f"{name}_{tenant}", where={"tenant": tenant})
         for tenant in "ab"
@@ -323,14 +320,12 @@ async def test_an_agent_may_limit_a_tool_further_and_never_less(
         assert "pump" in call(framework, tool, query=QUESTION, where=where)
 
 
-@pytest.mark.parametrize("name", [*RETRIEVERS, "TwoHop", "SelfAsk"])
+@pytest.mark.parametrize("name", [*RETRIEVERS, "SelfAsk"])
 def test_a_retriever_keeps_its_condition(framework: Any, name: str) -> None:
-    inner = "MultiView" if name in ("TwoHop", "SelfAsk") else name
+    inner = "MultiView" if name == "SelfAsk" else name
     whole = index(framework, inner)
     where = {"tenant": "b"}
     limited = framework.over(inner, whole.index, where=where)
-    if name == "TwoHop":
-        limited = framework.two_hops(limited)
     if name == "SelfAsk":
         replies = iter(["Follow up: What is done every week?", "Oil", "Oil"])
         chain = framework.self_ask(limited, lambda prompt: next(replies, "Oil"))

@@ -1,4 +1,4 @@
-"""Self-ask and two hops over the retrievers of both frameworks, and retrievers as tools."""
+"""Self-ask over the retrievers of both frameworks, and retrievers as tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from multihop_making import FILMS, QUESTION, two_hops
 from ticking import ticking
 
-from structrag.errors import InvalidParameter
 from structrag.retrieval.multihop.agents import SelfAsk
 
 TEXTS = {"films": FILMS, "other": "# Other\n\nSomething else is here.\n"}
@@ -27,15 +26,11 @@ def retriever(framework: Any, kind: str) -> Any:
             part for part in FILMS.split("\n") if part and not part.startswith("#")
         ]
         return framework.engine([framework.piece(part, id=part[:12]) for part in parts])
-    if kind == "TwoHop":
-        return framework.two_hops(framework.index("MultiView", documents, k=3))
     return framework.index(kind, documents, **({} if kind == "D3" else {"k": 3}))
 
 
-@pytest.mark.parametrize("kind", ["D3", "MultiView", "HiQA", "other", "TwoHop"])
+@pytest.mark.parametrize("kind", ["D3", "MultiView", "HiQA", "other"])
 async def test_two_follow_ups_lead_to_the_answer(framework: Any, kind: str) -> None:
-    if kind == "TwoHop" and framework.name == "llama_index":
-        pytest.skip("searched as a retriever of another package, as `other` is")
     chain = framework.self_ask(retriever(framework, kind), framework.model(two_hops))
     output = framework.answer(chain, QUESTION)
     assert (output["answer"], output["stopped"]) == ("Bergen", "final_answer")
@@ -78,19 +73,6 @@ async def test_a_blocking_retriever_leaves_the_loop_free(framework: Any) -> None
     async with ticking() as ticks:
         await framework.aanswer(chain, QUESTION)
     assert ticks() > 10
-
-
-def test_two_hops_ask_for_names_of_the_first_results(framework: Any) -> None:
-    texts = {"a": "The X100 is made by Acme Pumps.", "b": "Jane Doe owns Acme Pumps."}
-    inner = framework.index("MultiView", framework.documents(texts), k=1)
-    results = framework.ask(
-        framework.two_hops(inner), "Who is after the maker of the X100?"
-    )
-    assert results[0].metadata["two_hop_entities"] == ["Acme Pumps"]
-    with pytest.raises((TypeError, ValueError), match="max_entitie"):
-        framework.two_hops(inner, max_entitie=3)
-    with pytest.raises((InvalidParameter, ValueError), match="retriever"):
-        framework.two_hops(3)
 
 
 # -- tools
@@ -137,10 +119,10 @@ def test_the_second_tool_of_a_name_is_told_and_numbered(framework: Any) -> None:
     assert name(second, name="other") == "other"
 
 
-def test_tools_of_two_hops_and_self_ask_and_one_that_finds_nothing(
+def test_tools_of_self_ask_and_one_that_finds_nothing(
     framework: Any,
 ) -> None:
-    hops = framework.two_hops(pump(framework)).as_tool(name=f"hops_{framework}")
+    hops = pump(framework).as_tool(name=f"hops_{framework}")
     assert "[1] pump.md" in framework.call(hops, query="Who makes the X100?")
     empty = framework.index("Evidence", [framework.document("")]).as_tool()
     assert framework.call(empty, query="anything") == "Nothing was found."

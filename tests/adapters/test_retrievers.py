@@ -41,8 +41,6 @@ each_index = pytest.mark.parametrize("name", ["MultiView", "HiQA"])
 
 
 def made(framework: Any, name: str, **options: Any) -> Any:
-    if name == "TwoHop":
-        return framework.two_hops(made(framework, "Evidence", k=6))
     documents = framework.documents(TEXTS)
     return framework.index(name, documents, **options)
 
@@ -123,13 +121,13 @@ async def test_limits_and_conditions(framework: Any, name: str) -> None:
     assert ask(empty, QUESTION) == []
 
 
-@pytest.mark.parametrize("name", [*RETRIEVERS, "TwoHop"])
+@each_retriever
 def test_scores_are_from_0_to_1(framework: Any, name: str) -> None:
-    retriever = made(framework, name, **({} if name in ("D3", "TwoHop") else {"k": 6}))
+    retriever = made(framework, name, **({} if name == "D3" else {"k": 6}))
     results = framework.ask(retriever, QUESTION)
     scores = [one.score for one in results]
     assert len(results) > 1 and all(0 <= score <= 1 + 1e-12 for score in scores)
-    if name not in ("D3", "TwoHop"):  # these are in reading order, or come in turn
+    if name != "D3":  # its evidence is in reading order
         assert scores == sorted(scores, reverse=True)
     assert ANSWER in max(results, key=lambda one: one.score).text
 
@@ -344,7 +342,7 @@ def test_a_retriever_is_pickled_and_copied(
     assert len(retriever.index.document_ids) == 3
     retriever.save(tmp_path / "index")
     loaded = framework.load_index(name, tmp_path / "index", embedding="lsa")
-    for one in (retriever, framework.two_hops(retriever), loaded):
+    for one in (retriever, loaded):
         again = pickle.loads(pickle.dumps(one))
         assert framework.ask(again, QUESTION) == framework.ask(one, QUESTION)
 

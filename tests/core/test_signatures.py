@@ -193,7 +193,6 @@ def _needed() -> dict[str, dict[str, Any]]:
         "HiQARetriever": {"index": index},
         "D3Retriever": {"index": structrag.D3Index()},
         "SelfAsk": {**searched, "llm": str},
-        "TwoHop": searched,
     }
 
 

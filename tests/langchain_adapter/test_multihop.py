@@ -1,4 +1,4 @@
-"""SelfAsk as a Runnable and TwoHopRetriever: over the retrievers here and any other, traced, sync
+"""SelfAsk as a Runnable: over the retrievers here and any other, traced, sync
 and async."""
 
 from __future__ import annotations

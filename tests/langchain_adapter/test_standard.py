@@ -14,7 +14,6 @@ from langchain_structrag import (
     D3Retriever,
     HiQARetriever,
     MultiViewRetriever,
-    TwoHopRetriever,
 )
 
 TEXT = (
@@ -59,16 +58,6 @@ class TestD3(Standard):
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         return {"index": D3Retriever.from_documents(DOCUMENTS, "lsa").index}
-
-
-class TestTwoHop(Standard):
-    @property
-    def retriever_constructor(self) -> type[BaseRetriever]:
-        return TwoHopRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"retriever": MultiViewRetriever(**super().retriever_constructor_params)}
 
 
 class TestWithEmbeddings(Standard):

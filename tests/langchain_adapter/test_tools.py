@@ -17,7 +17,6 @@ from langchain_structrag import (
     EvidenceRetriever,
     MultiViewRetriever,
     SelfAsk,
-    TwoHopRetriever,
 )
 
 TEXT = "# Pump\n\n## Seal\n\nThe seal of the X100 wears after a year. Acme makes it.\n"
@@ -43,7 +42,7 @@ def test_a_schema_of_ones_own_is_taken() -> None:
 async def test_a_tool_can_be_copied_and_pickled(copied: Any) -> None:
     question = "When does the seal wear?"
     inner = MultiViewRetriever.from_documents(documents())
-    searching = TwoHopRetriever(retriever=inner).as_tool(name="hops")
+    searching = inner.as_tool(name="hops")
     copy = copied(searching)
     call = called("hops", query=question)
     hints = [get_type_hints(part) for part in (copy.func, copy.coroutine)]

@@ -23,7 +23,6 @@ from llama_index_structrag import (
     EvidencePostprocessor,
     MultiViewRetriever,
     SelfAskQueryEngine,
-    TwoHopRetriever,
 )
 from structrag import read_text, resolve
 from structrag.errors import InvalidAnswer
@@ -116,10 +115,8 @@ def test_an_embedding_that_does_not_fit_is_refused(name: str) -> None:
         made(name).retrieve(bundle)
 
 
-def test_hops_embed_their_own_questions() -> None:
+def test_follow_ups_are_embedded_as_their_own_words() -> None:
     inner = made("MultiView", similarity_top_k=1)
-    retriever = TwoHopRetriever(inner)
-    assert first(retriever.retrieve(BUNDLES["texts"])) == "strainer"
     replies = iter(["So the final answer is: x", "Mondays", "Mondays"])
     engine = SelfAskQueryEngine(inner, lambda prompt: next(replies, "Mondays"))
     nodes = engine.query(BUNDLES["texts"]).source_nodes

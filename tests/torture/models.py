@@ -20,7 +20,7 @@ from structrag.index.index import Index
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.hiqa.retriever import HiQARetriever
-from structrag.retrieval.multihop.agents import SelfAsk, TwoHop
+from structrag.retrieval.multihop.agents import SelfAsk
 from structrag.retrieval.multiview import MultiViewRetriever
 from torture.indexes import answers, document, documents, index_of, searches
 from torture.promise import Promise, random_of
@@ -290,8 +290,6 @@ def check_retrievers(rng: Random) -> None:
         index = Index(embedder=embedder)
         index.add(contents)
         retriever = MultiViewRetriever(index)
-    if kind == 3:
-        retriever = TwoHop(retriever)
     _give_fault(rng, model, embedder)
     try:
         if kind in (0, 4):

@@ -36,7 +36,6 @@ PAGE_LABEL_KEY = "page_label"
 CHUNK_KEY = "structrag_chunk"
 DOCUMENT_KEY = "structrag_document"
 VIEW_KEY = "structrag_view"
-ENTITIES_KEY = "two_hop_entities"
 # The passage, if the text of a chunk is the one to be indexed.
 SEGMENT_TEXT_KEY = "segment_text"
 
@@ -87,7 +86,7 @@ _EMPTY: Mapping[str, Any] = {
 
 # What belongs to one search, whatever the passage.
 SEARCH_KEYS = frozenset({
-    "score", "rank", "routes", "scores", "score_parts", INDEX_KEY, ENTITIES_KEY, "d3_route",
+    "score", "rank", "routes", "scores", "score_parts", INDEX_KEY, "d3_route",
     *VIEWS_KEYS.values(), *HIQA_HIT_KEYS.values(),
 })  # fmt: skip
 

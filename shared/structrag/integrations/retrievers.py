@@ -51,7 +51,7 @@ class HostRetriever(Retriever):
     """Another framework's retriever as a `Retriever` of the core.
 
     One search a question. Each result is a hit, ranked as it came, with the score 1 / rank. So
-    `TwoHop` and `SelfAsk` take it; `runner` drives it.
+    `SelfAsk` takes it; `runner` drives it.
 
     Attributes:
         kind: What the retriever is, for messages.

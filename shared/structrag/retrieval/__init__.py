@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.hiqa.keywords import BodyNames
     from structrag.retrieval.hiqa.retriever import HiQARetriever
     from structrag.retrieval.hiqa.scores import LabelledQuestion
-    from structrag.retrieval.multihop.agents import SelfAsk, TwoHop
+    from structrag.retrieval.multihop.agents import SelfAsk
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.packing import pack
     from structrag.retrieval.retriever import Retriever
@@ -33,7 +33,6 @@ _HOMES = {
     "Routing": "structrag.retrieval.d3.outlines",
     "Selection": "structrag.retrieval.d3.selection",
     "SelfAsk": "structrag.retrieval.multihop.agents",
-    "TwoHop": "structrag.retrieval.multihop.agents",
     "pack": "structrag.retrieval.packing",
 }
 __all__ = [
@@ -48,7 +47,6 @@ __all__ = [
     "Routing",
     "Selection",
     "SelfAsk",
-    "TwoHop",
     "pack",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name

@@ -23,8 +23,8 @@ class Retriever(Protocol):
         >>> best(MultiViewRetriever(index, routes=["bm25"]), "Which pump leaks?")
         'The blue pump leaks.'
 
-    `MultiViewRetriever`, `HiQARetriever`, `D3Retriever` and `TwoHop` are retrievers, and `SelfAsk`
-    and `TwoHop` accept any retriever. To write your own, inherit from this class and define `flow`,
+    `MultiViewRetriever`, `HiQARetriever`, `EvidenceRetriever` and `D3Retriever` are retrievers, and
+    `SelfAsk` accepts any retriever. To write your own, inherit from this class and define `flow`,
     `run` and `arun`; `search` and `asearch` use them. If it also has `result_flow`, with the same
     parameters, the multi-hop classes use that: it returns an object with `hits` and `cost` (stage
     -> `StageCost`).

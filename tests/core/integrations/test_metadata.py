@@ -32,7 +32,6 @@ SHARED = {
     "scores",
     "views_hit",
     "section_paths",
-    "two_hop_entities",
 }
 PREFIXES = (
     "pic_",
@@ -105,12 +104,6 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
         found, nodes = first.invoke(question), second.retrieve(question)
         told = {key for document in found for key in known(document.metadata)}
         assert told == {key for node in nodes for key in known(node.metadata)}
-        two = langchain.TwoHopRetriever(retriever=first).invoke(question)
-        twice = llama_index.TwoHopRetriever(second).retrieve(question)
-        assert (
-            known(two[0].metadata) == known(twice[0].metadata)
-            and "two_hop_entities" in two[0].metadata
-        )
 
 
 CHUNK = Chunk("c", "d", "s", 80, 195, "x", path=("A", "B"))

@@ -16,7 +16,6 @@ from structrag import (
     Index,
     MultiViewRetriever,
     Retriever,
-    TwoHop,
     read_text,
 )
 from structrag.errors import InvalidParameter
@@ -62,8 +61,6 @@ MAKERS: dict[str, Callable[[], Retriever]] = {
         routing=Routing(share=1),
         selection=Selection(strategy="lexical", threshold=0.0),
     ),
-    "two hops": lambda: TwoHop(MultiViewRetriever(index(), k=3), k=3),
-    "two hops over d3": lambda: TwoHop(D3Retriever(d3_index(), k=3), k=3),
 }
 
 

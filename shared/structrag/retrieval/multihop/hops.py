@@ -371,7 +371,7 @@ class Retrieved:
 
     hits: list[Hit]
     cost: Mapping[str, StageCost]  # by stage; {} where the retriever does not say
-    result: Any  # all of it: a `D3Result`, a `TwoHopResult`, or the list of hits
+    result: Any  # all of it: a `D3Result`, or the list of hits
 
 
 def retrieved_flow(retriever: Retriever, query: str, where: Any) -> Flow[Retrieved]:
