@@ -531,7 +531,7 @@ def _code(rows: Sequence[Row]) -> str:
         (cell.right - cell.left) / len(cell.text) for row in rows for cell in row.cells
     ]
     width = max(median(widths), 0.1)
-    left = min(cell.left for row in rows for cell in row.cells)
+    left = min(row.left for row in rows)
     steps = [below.top - above.top for above, below in pairwise(rows)]
     step = median([step for step in steps if step > 0] or [rows[0].size])
     lines: list[str] = []

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -88,7 +88,8 @@ def spacing_of(rows: Sequence[Row]) -> Spacing:
 
 
 def paragraphs_of(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
-    """All rows, in order, in paragraphs. Those of text from right to left have mirrored places."""
+    """All rows, in order, in paragraphs. Text from right to left is judged in a mirror."""
+    unturned = iter(rows)
     if is_rtl("".join(row.text for row in rows)):
         rows = [replace(row, left=-row.right, right=-row.left) for row in rows]
     edges = [_right_edge(rows, i) for i in range(len(rows))]
@@ -103,6 +104,8 @@ def paragraphs_of(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
         if link == "line":
             current.breaks.add(len(current.rows))
         current.rows.append(row)
+    for paragraph in paragraphs:
+        paragraph.rows = list(islice(unturned, len(paragraph.rows)))
     return paragraphs
 
 
