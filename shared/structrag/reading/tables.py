@@ -166,7 +166,8 @@ def count_lead(rows: Sequence[Sequence[str]]) -> int:
     "# " above a first full row of labels.
 
     Example:
-        >>> count_lead([["Sales"], ["Created", "May"], ["Region", "Sum", "Tax"], ["N", "5", "1"]])
+        >>> table = [["Region", "Sum", "Tax"], ["North", "5", "1"], ["South", "7", "2"]]
+        >>> count_lead([["Sales"], ["Created", "May"], *table])
         2
     """
     sample = _sample(rows)
