@@ -14,7 +14,7 @@ from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_blocks, markdown_headings
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
-from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.reading.pdf.running_heads import find_page_marks, find_running_heads
 
 
 def words(text: str) -> list[str]:
@@ -64,14 +64,20 @@ def random_pages(
 
 
 def texts_that_stay(pages: Sequence[Page], draft: Draft) -> list[str]:
-    """The texts of all lines but running heads; fails unless these are what the draft left out."""
+    """The texts of all lines but those that may be left out and are: running heads, marks of pages,
+    unknown characters. Fails if the draft left out others."""
     staying: list[str] = []
-    gone: list[str] = []
-    heads = find_running_heads(pages).removed
-    for lines, numbers in zip([one.lines for one in pages], heads, strict=True):
-        for i, text in enumerate(one.text for one in lines):
-            (gone if i in numbers else staying).append(text)
-    assert draft.removed == tuple(" ".join(text.split()) for text in gone)
+    left_out = list(draft.removed)
+    heads, marks = find_running_heads(pages).removed, find_page_marks(pages).removed
+    for one, of_heads, of_marks in zip(pages, heads, marks, strict=True):
+        for i, part in enumerate(one.lines):
+            may_go = i in of_heads | of_marks or "\ufffd" in part.text
+            if may_go and left_out[:1] == [" ".join(part.text.split())]:
+                left_out.pop(0)
+            else:
+                assert i not in of_heads
+                staying.append(part.text)
+    assert not left_out
     return staying
 
 
