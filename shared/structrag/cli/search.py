@@ -25,7 +25,7 @@ from structrag.cli.options import (
     one_of,
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
-from structrag.errors import InvalidParameter, check_choice
+from structrag.errors import InvalidParameter, StructragError, check_choice
 from structrag.index.document_index import engine_of
 from structrag.ingestion.ingesting import RUNNERS
 from structrag.integrations.metadata import PAGE_LABEL_KEY, place_notes
@@ -111,12 +111,17 @@ def search(
     if folder := folder_for_images(images, "--images"):
         read = kept_in_memory(pdf_document)
         for hit, facts, record in zip(hits, found_in, records, strict=True):
-            if PAGE_STARTS in facts.meta:
+            if PAGE_STARTS not in facts.meta:
+                continue
+            try:
                 document = read(facts.meta["source"])
                 drawn = page_image(document, hit)
-                (folder / f"{hit.rank}.png").write_bytes(drawn)
-                if isinstance(record, dict):
-                    record["boxes"] = [box._asdict() for box in boxes(document, hit)]
+            except StructragError as error:
+                show_progress.say(f"No picture of passage {hit.rank}: {error}")
+                continue
+            (folder / f"{hit.rank}.png").write_bytes(drawn)
+            if isinstance(record, dict):
+                record["boxes"] = [box._asdict() for box in boxes(document, hit)]
     print_items(records, as_json)
 
 

@@ -12,6 +12,7 @@ from fixture_cases import examples
 from pdf_making import made, write
 
 from structrag.cli import options
+from structrag.errors import InvalidDocument
 
 
 def test_search_finds_the_section_and_shows_how(
@@ -93,6 +94,25 @@ def test_pages_are_drawn_with_their_passages(
     assert picture.read_bytes().startswith(b"\x89PNG")
     code, _, err = run(capsys, *arguments, "--images", manual)
     assert code and "--images must be a folder that can be written to" in err
+
+
+def test_a_page_that_cannot_be_drawn_loses_no_passage(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def replaced(source: object) -> None:  # between the search and the picture
+        raise InvalidDocument(f"{source!r} is no PDF.")
+
+    lines = ["The valve opens at 30 bar.", "It closes at 20 bar."]
+    (tmp_path / "valve.pdf").write_bytes(
+        made(lambda canvas: write(canvas, lines, 60, 700))
+    )
+    monkeypatch.setattr("structrag.cli.search.pdf_document", replaced)
+    arguments = ("search", tmp_path, "-q", "valve opens", "--images", tmp_path / "none")
+    code, out, err = run(capsys, *arguments)
+    assert code == 0 and "The valve opens" in out
+    assert "No picture of passage 1" in err and "is no PDF" in err
 
 
 def test_a_title_that_is_no_heading_leads_the_path(

@@ -55,7 +55,7 @@ def boxes(source: Source | Document, hit: Any) -> tuple[PageBox, ...]:
         InvalidParameter: The document has other text where the passage stood, or no file; or `hit`
             is none of these.
     """
-    return tuple(_boxes_and_picture(source, hit, None)[0])
+    return tuple(_boxes_and_picture(source, hit)[0])
 
 
 def page_image(source: Source | Document, hit: Any, page: int | None = None) -> bytes:
@@ -64,11 +64,25 @@ def page_image(source: Source | Document, hit: Any, page: int | None = None) -> 
     `page` is one of those that the passage stands on, the first by default. The other parameters
     and errors are those of `boxes`.
     """
-    return _boxes_and_picture(source, hit, page or 0)[1]
+    placed, picture = _boxes_and_picture(source, hit, page, is_drawn=True)
+    if not placed:
+        raise InvalidParameter(
+            "hit must be a passage whose words are drawn on its pages; none of them was found "
+            "there, so there is nothing to mark."
+        )
+    if not picture:
+        raise InvalidParameter(
+            "page must be one that the passage stands on, one of "
+            f"{sorted({box.page for box in placed})}; got {page}."
+        )
+    return picture
 
 
 def _boxes_and_picture(
-    source: Source | Document, hit: Any, pictured: int | None
+    source: Source | Document,
+    hit: Any,
+    drawn: int | None = None,
+    is_drawn: bool = False,
 ) -> tuple[list[PageBox], bytes]:
     document = source if isinstance(source, Document) else pdf_document(source)
     file = document.meta.get("source") if isinstance(source, Document) else source
@@ -102,15 +116,11 @@ def _boxes_and_picture(
             placed += [
                 PageBox(pages[i], *(round(side, 2) for side in box)) for box in found
             ]
-            if found and pictured in (0, pages[i]) and not picture:
+            is_asked = is_drawn and drawn in (None, pages[i])
+            if found and is_asked and not picture:
                 picture = _marked(page, found)
             textpage.close()
             page.close()
-    if pictured is not None and not picture:
-        on = sorted({box.page for box in placed})
-        raise InvalidParameter(
-            f"page must be one that the passage stands on, one of {on}; got {pictured}."
-        )
     return placed, picture
 
 

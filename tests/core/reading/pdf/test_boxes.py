@@ -118,10 +118,22 @@ def test_hits_and_pictures(tmp_path: Path) -> None:
     assert {box.page for box in hit.boxes} == {1}
     picture = page_image(file, hit)
     assert picture.startswith(b"\x89PNG")
-    with pytest.raises(InvalidParameter, match=r"page must be .* one of \[1\]; got 2"):
-        page_image(file, hit, 2)
+    for page in (0, 2):
+        with pytest.raises(InvalidParameter, match=rf"one of \[1\]; got {page}"):
+            page_image(file, hit, page)
     bare = made(draw)
     assert boxes(bare, hit) == hit.boxes
+
+
+def test_a_passage_without_words_has_no_picture(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        write(canvas, ["It leaks. ... It drips."], 60, 700)
+
+    document = read_file(file_of(tmp_path, draw))
+    hit = passage(document, "...")
+    assert boxes(document, hit) == ()
+    with pytest.raises(InvalidParameter, match="nothing to mark"):
+        page_image(document, hit)
 
 
 def test_another_text_at_the_place_is_an_error(tmp_path: Path) -> None:
