@@ -25,7 +25,7 @@ from structrag.reading.paging import written_places, written_starts
 from structrag.records import Document
 
 # Changes when a file is read as another text, or with other headings or blocks.
-READING_RULE = 2
+READING_RULE = 3
 
 BUILT_IN = ("markdown", "html", "text")
 

@@ -136,7 +136,7 @@ def is_loose_title(title: str) -> bool:
     """
     if len(title) > TITLE_LENGTH or len(title.split()) > _LOOSE_WORDS:
         return False
-    if title[-1] in ".,;:。，；：、" or _NO_LOOSE_TITLE.search(title):
+    if title[-1] in ".,;:。，；：、।" or _NO_LOOSE_TITLE.search(title):
         return False
     if ";" in title or title.split()[-1].lower() in _SMALL_WORDS:
         return False
@@ -162,7 +162,7 @@ def is_sentence_case(title: str) -> bool:
     characters."""
     if len(title.split()) > TITLE_WORDS or (not title[0].isupper() and len(title) > 40):
         return False
-    if title[0].islower() or not title[0].isalpha() or title[-1] in ".,;:。，；：、":
+    if title[0].islower() or not title[0].isalpha() or title[-1] in ".,;:。，；：、।":
         return False
     return not _VERB.search(title) and not _NOT_A_TITLE.search(title)
 

@@ -44,7 +44,8 @@ def in_sequence(lines: list[NumberedLine]) -> list[NumberedLine]:
     Those with a clean title are where they go on with a sequence or begin one. Between and behind
     them also those whose number is the next one, if their title is loose or missing: else their
     text would stand under the heading before. A family without a clean title is taken whole, if
-    each of its lines is a phrase or a question.
+    each of its lines is a phrase or a question. Where nothing else is numbered, labels behind which
+    the text itself begins are headings too; below chapters they are text.
     """
     families: dict[str, list[NumberedLine]] = {}
     numbers = with_letters(line.number for line in lines)
@@ -52,8 +53,14 @@ def in_sequence(lines: list[NumberedLine]) -> list[NumberedLine]:
         families.setdefault(number.family, []).append(line._replace(number=number))
     chosen = list(families.pop("outer", []))
     chosen = [line for line in chosen if line.ends]
+    alone = []
     for family, members in families.items():
         chosen += _of_family(members, family in _LISTS)
+        alone += [] if family in _LISTS else _labels_alone(members)
+    if {line.number.family for line in chosen} <= {
+        line.number.family for line in alone
+    }:
+        chosen = alone
     return sorted(chosen, key=lambda line: line.start)
 
 
@@ -145,3 +152,34 @@ def _loose_family(lines: list[NumberedLine]) -> list[NumberedLine]:
     runs = _runs([line for line in lines if line.is_loose], 1)
     whole = len(runs) == 1 and len(runs[0]) >= _FEWEST
     return runs[0] if whole and all(line.is_verbless for line in runs[0]) else []
+
+
+def _labels_alone(lines: list[NumberedLine]) -> list[NumberedLine]:
+    """Labels from 1 on, most of them without a title: `Art. 2. The Minister may ...`."""
+    apart = [line for line in lines if _is_apart(line)]
+    bare = [
+        line
+        for line in apart
+        if not (line.ends or line.is_loose)
+        and not line.mark.string[
+            line.right - 1
+        ].isdigit()  # the page, in a contents list
+    ]
+    if 2 * len(bare) <= len(apart):
+        return []
+    return [
+        line
+        if line.ends and line.ends[0] != line.right - 1  # a sentence's full stop
+        else line._replace(ends=(line.mark.start("dot"), line.mark.end()))
+        for run in _runs(apart, 1)
+        if run[0].number.value == (1,) and len(run) >= _FEWEST
+        for line in run
+    ]
+
+
+def _is_apart(line: NumberedLine) -> bool:
+    """Whether a label stands in front of what it numbers, and is not a part of a sentence."""
+    mark = line.mark
+    behind = mark.string[mark.end() : line.right]
+    is_free = line.is_free or bool(mark["unit"] and mark[0][-1].isspace())
+    return is_labelled(mark) and is_free and not behind[:1].islower()
