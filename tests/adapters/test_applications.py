@@ -452,7 +452,7 @@ def test_a_model_that_nothing_names_is_told_when_an_index_is_opened(
         model = None
 
     index(framework, name, embedding=Plain()).save(tmp_path / "saved")
-    with pytest.warns(UserWarning, match=r"Nothing in .*Plain\(\)' names its model"):
+    with pytest.warns(UserWarning, match=r"Plain\(\)' does not name its model"):
         framework.load_index(name, tmp_path / "saved", embedding=Plain())
 
 

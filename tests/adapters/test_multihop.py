@@ -112,7 +112,7 @@ def test_the_second_tool_of_a_name_is_told_and_numbered(framework: Any) -> None:
     assert of_first == name(first) == name(same) != name(second)
     assert of_first.startswith("search_documents")
     with pytest.warns(
-        UserWarning, match="already has the name 'search_documents', so this one is"
+        UserWarning, match="already named 'search_documents', so this one is"
     ) as told:
         assert re.fullmatch(r"search_documents_\d+", name(second))
     assert told[0].filename == __file__

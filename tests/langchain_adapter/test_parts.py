@@ -88,7 +88,7 @@ def test_parts_that_come_one_by_one_have_ids_of_their_own(
         return index.add(rows(f"Text {i}.", **told))
 
     assert add(1) == ["a.csv"]
-    with pytest.warns(UserWarning, match=r"'a.csv' came again .*give documents an id"):
+    with pytest.warns(UserWarning, match=r"'a.csv' has a different text .*give documents an id"):
         first, second = add(2)
     assert first == "a.csv" and second.startswith("a.csv#")
     ids = add(3)
@@ -101,7 +101,7 @@ def test_parts_that_come_one_by_one_have_ids_of_their_own(
 def test_a_source_that_has_parts_loses_none_whatever_they_share(tmp_path: Path) -> None:
     index = Kept(tmp_path)
     index.add(rows("One.", category="Title"))
-    with pytest.warns(UserWarning, match="another category"):
+    with pytest.warns(UserWarning, match="different category"):
         index.add(rows("Two.", category="Text"))
     index.add(rows("Three.", category="Title"))
     assert len(index.add(rows("One.", category="Table"))) == 4

@@ -19,7 +19,7 @@ def mcp(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files or folders to serve; none to serve a store filled by `index`."
+            help="Files or folders to serve. Omit them to serve a store filled by `index`."
         ),
     ] = None,
     embedder: Embedder = "",
@@ -39,8 +39,10 @@ def mcp(
 ) -> None:
     """Serve documents to an agent over MCP, on standard input and output.
 
-    Its tools: `evidence` and `search` return passages with their positions, `outline` lists the
-    sections of a document, `read_section` returns the text of one. Changed files are read again.
+    Tools: `evidence` and `search` return passages with their positions and citations, `outline`
+    lists documents and sections, `read_section` returns the text of a section, `resolve` checks a
+    citation, and `show_page` returns a picture of a cited page of a PDF. Changed files are read
+    again.
     """
     require("mcp", extra="mcp")
     from structrag.cli.mcp_server import Library, server_of

@@ -41,10 +41,11 @@ WORDS = ("query", "question", "citation")  # arguments in which it may be meant
 FRESH = 2.0  # seconds in which files are not looked at again
 NEVER = float("-inf")
 INSTRUCTIONS = (
-    "Searches a folder of documents. Use evidence to answer a question, search to look for "
-    "words, and outline and read_section to read around a passage. Cite passages by document, "
-    "path, start and end; resolve says what has become of a passage by its citation. start and "
-    "end are character offsets into the document's text, and every passage is an exact slice of it."
+    "This server searches a folder of documents. Use evidence to answer a question, search to "
+    "look for words, and outline and read_section to read around a passage. Cite passages by "
+    "document, path, start and end. Call resolve with a passage's citation to check that it is "
+    "still there, and show_page to see a passage of a PDF on its page. start and end are character "
+    "offsets into the document's text, and every passage is an exact slice of it."
 )
 
 
@@ -364,14 +365,14 @@ def server_of(library: Library) -> MCPServer[Any]:
 
     @server.tool(name="resolve")
     def resolve_citation(citation: str) -> dict[str, Any]:
-        """Return what has become of a cited passage: `state` is "there", "moved", "changed" or
-        "gone", and `text` is what stands from `start` to `end` now."""
+        """Check whether a cited passage is still in its document. Returns `state` ("there",
+        "moved", "changed" or "gone") and the current `text` from `start` to `end`."""
         return library.resolve(citation)
 
     @server.tool()
     def show_page(citation: str) -> tuple[list[dict[str, Any]], Image]:
-        """Return where a cited passage of a PDF stands, in points from the upper left corner of its
-        pages, and a picture of its first page with the passage marked."""
+        """Return the boxes of a cited passage of a PDF, in points from the upper left corner of
+        each page, and a picture of its first page with the passage marked."""
         placed, picture = library.page(citation)
         return placed, Image(data=picture, format="png")
 

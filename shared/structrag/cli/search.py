@@ -39,7 +39,7 @@ from structrag.records import Document, Hit
 def search(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files or folders to search; none to search --store."),
+        typer.Argument(help="Files or folders to search. Omit them to search --store."),
     ] = None,
     query: Annotated[
         str, typer.Option("-q", "--query", help="The question or search words.")
@@ -77,9 +77,11 @@ def search(
         ),
     ] = None,
 ) -> None:
-    """Search files for passages of evidence, or for chunks by several views and routes. For each
-    hit it prints the heading path, the score, what matched and the character range. `--max-tokens`
-    applies to the chunks of multiview."""
+    """Search files and print the passages that answer a question.
+
+    Each hit has its heading path, its score, what matched and its character range. `--method
+    multiview` returns chunks instead of passages; `--max-tokens` limits their size.
+    """
     check_choice("--method", method, METHODS)
     if not query.strip():
         raise InvalidParameter(f"-q must be a question or search words; got {query!r}.")

@@ -85,7 +85,7 @@ def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
 
 def resolve(
     citation: Annotated[
-        str, typer.Argument(help="A citation of `search --json`, or of a retriever.")
+        str, typer.Argument(help="A citation from `search --json` or from a retriever.")
     ],
     file: File,
     format: Format = "auto",

@@ -59,8 +59,9 @@ def view(
 ) -> None:
     """Write an HTML page that shows documents and their chunks.
 
-    It has the outline, the text, the chunks of several methods side by side, and a query's hits:
-    chunks, and the evidence, whose sentences are matched with the query word by word.
+    It has the outline, the text and the chunks of several methods side by side. With `-q` it also
+    shows what each method finds, and how the sentences of the evidence match the query word by
+    word.
     """
     _check_output(output, paths)
     default = (

@@ -113,7 +113,7 @@ def check_width(view: str, width: int, expected: int, document: str) -> None:
     if width != expected:
         raise InvalidAnswer(
             f"The vectors of view {view!r} must have {expected} dimensions, as in the store; "
-            f"document {document!r} brings {width}. Use the embedder that the store was built "
+            f"document {document!r} has {width}. Use the embedder that the store was built "
             "with, or build a new store."
         )
 

@@ -505,9 +505,9 @@ def warn_of_nameless(embedder: str) -> None:
     """Warn where the name of an embedder is that of a class, which may hold any model."""
     if embedder.endswith("()"):
         warn_user(
-            f"Nothing in {embedder!r} names its model, so it is not noticed if another model has "
-            "made the index. Pass name= to LangChainEmbedder or LlamaIndexEmbedder, or give the "
-            "class an attribute `model`."
+            f"{embedder!r} does not name its model, so a change of model cannot be detected when "
+            "the index is opened. Pass name= to LangChainEmbedder or LlamaIndexEmbedder, or give "
+            "the class an attribute `model`."
         )
 
 

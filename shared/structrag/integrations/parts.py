@@ -94,9 +94,9 @@ def _is_another(
     if not changed or has_same_text:
         return False
     warn_user(
-        f"{document.id!r} came again with another text and another {', '.join(changed)}, so it is "
-        "kept beside the earlier one, as another part of its source. If it is a new version, "
-        "delete the earlier one, and give documents an id."
+        f"A second document named {document.id!r} has a different text and a different "
+        f"{', '.join(changed)}. Both are kept, as parts of one source. If the second is a new "
+        "version, delete the first, and give documents an id."
     )
     return True
 

@@ -204,8 +204,8 @@ def warn_of_fallbacks(usage: Usage) -> None:
     unusable = usage.fallbacks["summary"] + usage.fallbacks["chunks"]
     if usage.calls > usage.failed and unusable * 2 >= usage.calls:
         warn_user(
-            "Half of the language model's answers or more could not be used, and extracts from the "
-            f"text stand in their place: {fallbacks_line(usage.fallbacks, usage.reasons)}. Check "
+            "At least half of the language model's answers could not be used; extracts from the "
+            f"text replace them: {fallbacks_line(usage.fallbacks, usage.reasons)}. Check "
             "the model; index.usage has the counts."
         )
 

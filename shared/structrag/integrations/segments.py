@@ -116,7 +116,8 @@ def segment_ranking(
     if results and not are_ours:
         raise InvalidParameter(
             f"lexical must be a retriever over this index's segments; none of its {len(results)} "
-            f"results is one. The first has {describe_first()}. Index what segments() gives."
+            f"results is one of them. The first has {describe_first()}. Build the retriever from "
+            "segments()."
         )
     scores = _scores([result.score for result in results])
     return [(name, score) for name, score in zip(segments, scores, strict=True) if name]

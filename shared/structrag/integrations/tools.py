@@ -48,9 +48,9 @@ def tool_name(verb: str, retriever: Any, name: str | None) -> str:
     if is_taken:
         cure = "" if name else f", so this one is {free!r}"
         warn_user(
-            "Another tool, of another retriever or over other documents, already has the name "
-            f"{chosen!r}{cure}: of two tools with the same name, an agent keeps one. Pass name= "
-            "and description= that say what the documents are about."
+            "A tool over other documents or another retriever is already named "
+            f"{chosen!r}{cure}. Agents keep only one tool of each name. Pass name= and "
+            "description= that say what the documents are about."
         )
     return free
 

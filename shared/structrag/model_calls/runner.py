@@ -388,7 +388,7 @@ class _Outcome:
         if self.first is not None and self.failed == self.calls:
             warn_user(
                 "Every call of the language model failed; the first error was: "
-                f"{str(self.first).removesuffix('.')}. Fallbacks took the place of its answers. "
+                f"{str(self.first).removesuffix('.')}. Fallbacks were used instead. "
                 "Check the model and run again.",
             )
 

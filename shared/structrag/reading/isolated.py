@@ -48,7 +48,7 @@ def apart_or_here(
     if isolated is True and is_pdf and reader != "layout":
         came = repr(reader) if isinstance(reader, str) else type(reader).__name__
         raise InvalidParameter(
-            f"isolated is for the reader 'layout'; got {came}. Read with isolated=False."
+            f"isolated works only with reader='layout'; got {came}. Read with isolated=False."
         )
     if isolated == "auto":
         isolated = is_pdf and reader == "layout" and can_start()

@@ -41,8 +41,8 @@ def check_images_to(images_to: Any, reader: Any) -> None:
     """Refuse a folder for pictures unless the reader of PDF files is ours."""
     if images_to is not None and reader != "layout":
         raise InvalidParameter(
-            "images_to is for the reader 'layout'; leave it out, or write the pictures in a reader "
-            "of your own."
+            "images_to works only with reader='layout'; leave it out, or write the pictures in a "
+            "reader of your own."
         )
 
 

@@ -324,7 +324,7 @@ def _checked_k(k: float, preset: str) -> float:
     check_at_least("k", k, 1)
     if k == float("inf"):
         raise InvalidParameter(
-            "k must be a finite number; for every chunk pass k=len(index)."
+            "k must be a finite number; to return every chunk, pass k=len(index)."
         )
     if k != int(k) and preset != "paper":
         raise InvalidParameter(

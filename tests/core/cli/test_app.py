@@ -76,7 +76,7 @@ def test_what_the_system_refuses_is_one_sentence(manual: Path) -> None:
 
 def test_paragraphs_of_the_help_are_filled(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "view", "--help")
-    assert "a query's hits: chunks" in " ".join(out.split())
-    paragraph = out[out.index("It has the outline") : out.index("word by word")]
+    assert "sentences of the evidence match" in " ".join(out.split())
+    paragraph = out[out.index("It has the outline") : out.index("word by")]
     lengths = [len(line.strip()) for line in paragraph.splitlines()[:-1]]
     assert min(lengths) > 60

@@ -127,7 +127,7 @@ async def test_the_page_of_a_citation_is_shown(folder: Path) -> None:
         assert picture.type == "image" and picture.mime_type == "image/png"
         (other,) = await called(client, "search", query="filter", k=1)
         message = await refused(client, "show_page", citation=other["citation"])
-        assert "pump.md" in message and "is no PDF" in message
+        assert "pump.md" in message and "is not a PDF" in message
 
 
 async def test_numbers_limit_what_comes(folder: Path) -> None:

@@ -137,7 +137,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
         "dimension": (
             replace(good, vectors={"raw": Vectors([[1.0, 2.0]], [0])}),
             InvalidAnswer,
-            "must have 3 dimensions, as in the store; document 'a' brings 2",
+            "must have 3 dimensions, as in the store; document 'a' has 2",
         ),
     }
 

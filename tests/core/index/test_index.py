@@ -217,7 +217,7 @@ def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> Non
     index.runner.embedder = HashEmbedder(dimensions=8)
     with pytest.raises(
         InvalidAnswer,
-        match="must have 64 dimensions, as in the store; document 'doc2' brings 8",
+        match="must have 64 dimensions, as in the store; document 'doc2' has 8",
     ):
         index.add([document(2)])
     index.runner.embedder = embedder

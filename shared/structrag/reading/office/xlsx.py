@@ -69,7 +69,7 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         _add_related(package, relation.target, placed)
     if values.formulas:
         unsure.append(
-            f"Formulas without a stored value, which stand in place: {values.formulas}."
+            f"Formulas without a stored value, shown as formulas: {values.formulas}."
         )
     return placed.draft(uncertain=unsure)
 

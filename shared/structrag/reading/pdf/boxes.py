@@ -67,12 +67,12 @@ def page_image(source: Source | Document, hit: Any, page: int | None = None) -> 
     placed, picture = _boxes_and_picture(source, hit, page, is_drawn=True)
     if not placed:
         raise InvalidParameter(
-            "hit must be a passage whose words are drawn on its pages; none of them was found "
-            "there, so there is nothing to mark."
+            "hit must be a passage that is visible on its pages; none of its words was found "
+            "there, so nothing can be marked."
         )
     if not picture:
         raise InvalidParameter(
-            "page must be one that the passage stands on, one of "
+            "page must be one of the passage's pages, "
             f"{sorted({box.page for box in placed})}; got {page}."
         )
     return picture
@@ -89,7 +89,8 @@ def _boxes_and_picture(
     start, end = _span(hit, document)
     if file is None:
         raise InvalidParameter(
-            f"source must be a document of a file; {document.id!r} is of none. Give the path."
+            f"source must be a document that was read from a file; {document.id!r} was not. Pass "
+            "the path of the file instead."
         )
     starts, pages = read_starts(str(document.meta.get("page_starts")))
     placed: list[PageBox] = []
@@ -145,8 +146,8 @@ def _span(hit: Any, document: Document) -> tuple[int, int]:
     text = getattr(passage, "page_content", getattr(passage, "text", ""))
     if not document.text[start:end].strip() or document.text[start:end] not in text:
         raise InvalidParameter(
-            f"hit must be a passage of {document.id!r} as it is now; other text stands at its "
-            "place. Index the file again."
+            f"hit must match the current text of {document.id!r}; there is different text at its "
+            "position. Index the file again."
         )
     return start, end
 

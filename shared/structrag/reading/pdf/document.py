@@ -144,8 +144,8 @@ def pages_of(
         reader = docling.DocumentConverter()
     if password is not None:
         raise InvalidParameter(
-            "password is for the reader 'layout'; decrypt the file, or open it with the password "
-            "in a reader of your own."
+            "password works only with reader='layout'; decrypt the file, or open it with the "
+            "password in a reader of your own."
         )
     check_images_to(images_to, reader)
     if hasattr(reader, "convert"):

@@ -147,7 +147,7 @@ def _read(source: Source) -> tuple[bytes, str]:
         raise InvalidDocument(f"{name} is empty (0 bytes). Get the file again.")
     if b"%PDF-" not in data[:1024]:
         raise InvalidDocument(
-            f"{name} is no PDF: it does not begin with %PDF-. Check which file it is."
+            f"{name} is not a PDF: it does not begin with %PDF-. Check the file."
         )
     if b"%%EOF" not in data[-2048:] and b"startxref" not in data[-2048:]:
         raise InvalidDocument(

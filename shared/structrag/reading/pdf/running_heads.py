@@ -368,9 +368,7 @@ def find_page_marks(pages: Sequence[Page]) -> Heads:
         ).items()
     ]
     if numbered := sum(1 for _, found in numbers if found):
-        notes.append(
-            f"The numbers of lines were left out on {numbered} of {len(pages)} pages."
-        )
+        notes.append(f"Line numbers were left out on {numbered} of {len(pages)} pages.")
     return Heads(tuple(map(frozenset, removed)), tuple(notes))
 
 

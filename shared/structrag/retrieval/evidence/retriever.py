@@ -254,8 +254,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
         if saved["version"] != VERSION:
             raise IndexDamaged(
-                f"The index at {os.fspath(address)!r} was made by another release, whose records "
-                "hold other things. Index the documents again."
+                f"The index at {os.fspath(address)!r} was made by another release, whose format "
+                "this one cannot read. Index the documents again."
             )
         # Most indexes have one model: it is what `embedding` must be.
         built, given = (

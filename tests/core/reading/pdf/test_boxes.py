@@ -119,7 +119,7 @@ def test_hits_and_pictures(tmp_path: Path) -> None:
     picture = page_image(file, hit)
     assert picture.startswith(b"\x89PNG")
     for page in (0, 2):
-        with pytest.raises(InvalidParameter, match=rf"one of \[1\]; got {page}"):
+        with pytest.raises(InvalidParameter, match=rf"pages, \[1\]; got {page}"):
             page_image(file, hit, page)
     bare = made(draw)
     assert boxes(bare, hit) == hit.boxes
@@ -132,7 +132,7 @@ def test_a_passage_without_words_has_no_picture(tmp_path: Path) -> None:
     document = read_file(file_of(tmp_path, draw))
     hit = passage(document, "...")
     assert boxes(document, hit) == ()
-    with pytest.raises(InvalidParameter, match="nothing to mark"):
+    with pytest.raises(InvalidParameter, match="nothing can be marked"):
         page_image(document, hit)
 
 
@@ -148,7 +148,7 @@ def test_another_text_at_the_place_is_an_error(tmp_path: Path) -> None:
         boxes(file_of(tmp_path, other), chunk)
     with pytest.raises(InvalidParameter, match="got str"):
         boxes(tmp_path / "pump.pdf", "pump")
-    with pytest.raises(InvalidParameter, match="of a file"):
+    with pytest.raises(InvalidParameter, match="read from a file"):
         boxes(Document("It leaks."), Chunk("", "", "", 0, 9, "It leaks."))
     (tmp_path / "pump.md").write_text("# Pump")
     with pytest.raises(InvalidDocument, match="no PDF"):

@@ -143,7 +143,7 @@ def damaged() -> Iterator[tuple[str, bytes, str]]:
     yield "empty", b"", "empty"
     yield "half", data[: len(data) // 2], "cut off"
     yield "start", data[:500], "cut off"
-    yield "text", b"Just words, no PDF.", "is no PDF"
+    yield "text", b"Just words, no PDF.", "is not a PDF"
     yield "hollow", b"%PDF-1.7\nnothing at all\n%%EOF\n", "damaged"
     yield (
         "no pages",
