@@ -151,5 +151,5 @@ def test_another_text_at_the_place_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="read from a file"):
         boxes(Document("It leaks."), Chunk("", "", "", 0, 9, "It leaks."))
     (tmp_path / "pump.md").write_text("# Pump")
-    with pytest.raises(InvalidDocument, match="no PDF"):
+    with pytest.raises(InvalidDocument, match="not a PDF"):
         boxes(tmp_path / "pump.md", chunk)
