@@ -25,6 +25,8 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from importlib import import_module
 from string import Formatter
@@ -273,8 +275,26 @@ def check_query(query: object) -> None:
         raise InvalidParameter(f"query must be a string; got {type(query).__name__}.")
 
 
+_said: ContextVar[set[str]] = ContextVar("said")
+
+
+@contextmanager
+def said_once(said: set[str]) -> Iterator[None]:
+    """Have `warn_user` leave out sentences that are in `said`, and add those that it says."""
+    token = _said.set(said)
+    try:
+        yield
+    finally:
+        _said.reset(token)
+
+
 def warn_user(message: str) -> None:
-    """Warn of the line outside of structrag and its hosts that led here."""
+    """Warn of the line outside of structrag and its hosts that led here. The algorithms of one
+    runner say the same only once."""
+    said = _said.get(set())
+    if message in said:
+        return
+    said.add(message)
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and _package(frame) in _INNER:

@@ -123,3 +123,12 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
         IDMSNodeParser().core_splitter(300, len).least_tokens
         == IDMSSplitter().least_tokens
     )
+
+
+def test_one_warning_says_where_the_margins_of_all_documents_come_from() -> None:
+    documents = [Document(text=f"{TEXT} Cat {i} naps.") for i in range(3)]
+    documents += [Document(text=f"Cats nap. Rain {i} falls.") for i in range(3)]
+    parser = IDMSNodeParser(llm=ScriptedLLM(answer="7"))
+    with pytest.warns(UserWarning, match="no log-probabilities") as warned:
+        parser.get_nodes_from_documents(documents)
+    assert len(warned) == 1

@@ -86,8 +86,8 @@ class ContentAwareSplitter(ReadOptions):
     def paper(cls, **changes: Any) -> ContentAwareSplitter:
         """As published (MC-indexing, section 3.1): the smallest titled divisions, whole, of any
         length, without heading path. A document without headings, a case that the paper does not
-        mention, is cut at 300 tokens. A chunk begins with its heading line, which
-        `Index(preset="paper")` does not index."""
+        mention, is cut at 300 tokens. A chunk begins with its heading line and ends
+        with headings that no text follows; `Index(preset="paper")` indexes neither."""
         return changed(cls, {"max_tokens": None, "context": False}, changes)
 
     def split(self, document: Document) -> list[Chunk]:

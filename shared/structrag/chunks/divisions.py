@@ -47,7 +47,7 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
             _close(divisions, waiting, section.start, text)
             waiting = None
             continue
-        if _has_body(section, text):
+        if has_body(section, text):
             first = waiting or section
             divisions.append(Division(first.start, section.body_end, section, first))
             waiting = None
@@ -98,7 +98,7 @@ def _close(
         divisions.append(Division(waiting.start, end, waiting, waiting))
 
 
-def _has_body(section: Section, text: str) -> bool:
+def has_body(section: Section, text: str) -> bool:
     """Return True if there are words between a heading and the next. A mark for a table of contents
     is no text."""
     body = text[section.body_start : section.body_end].strip()
@@ -108,7 +108,7 @@ def _has_body(section: Section, text: str) -> bool:
 def _filled(outline: Outline) -> list[bool]:
     """For every section, whether it or one below it has a body."""
     text = outline.document.text
-    filled = [_has_body(section, text) for section in outline.sections]
+    filled = [has_body(section, text) for section in outline.sections]
     for section in reversed(outline.sections):
         if section.parent is not None and filled[section.ordinal]:
             filled[section.parent] = True

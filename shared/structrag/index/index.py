@@ -13,7 +13,6 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import (
     InvalidParameter,
@@ -190,7 +189,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             invented_keywords=paper if invented_keywords is None else invented_keywords,
             whole_summaries=paper,
             # MC-indexing's sections have a name; chunks of others are what they are.
-            heading=not isinstance(self.splitter, ContentAwareSplitter | FixedSplitter),
+            heading=not isinstance(self.splitter, ContentAwareSplitter)
+            and not getattr(self.splitter, "within_sections", False),
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens

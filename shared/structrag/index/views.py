@@ -3,15 +3,18 @@ or without one."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from structrag.chunks.divisions import has_body
 from structrag.errors import InvalidParameter, check_at_least, check_template
 from structrag.model_calls.answers import parse_answer
 from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
+from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
@@ -144,8 +147,9 @@ class ViewSettings:
         language: For the extractive defaults.
         invented_keywords: Whether a language model's keywords may be others than words of the
             section and its titles, or close to them (`NearWords`); else those are left out.
-        whole_summaries: Whether a language model's summary stays as it is (preset `paper`); else
-            one above 10 sentences or 200 words is shortened, and one longer than its text is none.
+        whole_summaries: Whether a language model's summary stays as it is, also a refusal (preset
+            `paper`); else one above 10 sentences or 200 words is shortened, and one longer than its
+            text is none.
     """
 
     names: tuple[str, ...] = VIEWS
@@ -197,8 +201,7 @@ def view_flow(
     that cannot be used, falls back to the extractive default for that chunk and view, and is
     counted with its reason.
     """
-    whole = settings.heading and not settings.with_context
-    bodies = [chunk.text if whole else chunk.body for chunk in chunks]
+    bodies = _bodies(document, chunks, settings)
     # The paper's sections have a name, and no place in a hierarchy (section 3.2).
     paths = [
         chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks
@@ -228,6 +231,29 @@ def view_flow(
         for name in settings.names
     }
     return ViewTexts(texts, answers.fallbacks, answers.reasons, answers.failed)
+
+
+def _bodies(
+    document: Document, chunks: Sequence[Chunk], settings: ViewSettings
+) -> list[str]:
+    """The texts of the chunks that views are made of."""
+    if settings.heading and not settings.with_context:
+        return [chunk.text for chunk in chunks]
+    if settings.with_context or not any(chunk.path for chunk in chunks):
+        return [chunk.body for chunk in chunks]
+    sections, text = parse(document).sections, document.text
+    starts = [section.start for section in sections]
+    bodies = []
+    for chunk in chunks:
+        end = chunk.end
+        # Headings without a text are at the end of a neighbour's chunk, so that no text is lost.
+        for i in range(bisect_left(starts, end) - 1, 0, -1):
+            if starts[i] < chunk.body_start or has_body(sections[i], text):
+                break
+            end = starts[i]
+        own = text[chunk.body_start : end]
+        bodies.append(own if own.strip() else chunk.body)
+    return bodies
 
 
 @dataclass(slots=True)
@@ -296,7 +322,7 @@ def _read(
     """The summary and keywords of an answer, empty where unusable."""
     if isinstance(answer, Failed):
         return "", []
-    summary, words = parse_answer(kind, answer)
+    summary, words = parse_answer(kind, answer, whole=settings.whole_summaries)
     if not settings.whole_summaries:
         is_longer = counter(summary) > counter(body)  # than what it sums up
         summary = (

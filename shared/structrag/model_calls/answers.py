@@ -80,8 +80,12 @@ _SEPARATORS = re.compile(
 )
 
 
-def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
-    """The summary and keywords in an answer; "" and [] for none."""
+def parse_answer(
+    kind: str, answer: str, *, whole: bool = False
+) -> tuple[str, list[str]]:
+    """The summary and keywords in an answer; "" and [] for none. With `whole` a summary is what the
+    model wrote, also a refusal or a loop."""
+    usable = bare if whole else _usable
     if kind == "keywords":
         return "", parse_keywords(answer)
     value = None
@@ -89,7 +93,7 @@ def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
     if kind == "merged" or answer.lstrip().startswith(("{", "```")):
         value = first_value(answer, literals=True)
     if not isinstance(value, dict):
-        return (_usable(answer) if kind == "summary" else ""), []
+        return (usable(answer) if kind == "summary" else ""), []
     parts = {str(key).strip().casefold(): part for key, part in value.items()}
     summary, words = parts.get("summary"), parts.get("keywords")
     keywords = (
@@ -97,7 +101,7 @@ def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
         if isinstance(words, str)
         else _tidy(_as_list(words) or [])
     )
-    return _usable(summary) if isinstance(summary, str) else "", keywords
+    return usable(summary) if isinstance(summary, str) else "", keywords
 
 
 def parse_keywords(answer: str) -> list[str]:

@@ -21,6 +21,7 @@ from structrag.errors import (
     InvalidAnswer,
     InvalidParameter,
     NoModel,
+    said_once,
     warn_user,
 )
 from structrag.model_calls.cache import Cache
@@ -109,6 +110,7 @@ class Runner:
         self.cache: Cache | None = as_cache(self.call_settings.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
+        self._said: set[str] = set()  # in warnings
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = Lock()  # of the counts
         self._gates: Gates = WeakKeyDictionary()
@@ -142,7 +144,8 @@ class Runner:
         failed."""
         outcome = _Outcome()
         try:
-            result = drive(flow, lambda requests: self._answer(requests, outcome))
+            with said_once(self._said):
+                result = drive(flow, lambda requests: self._answer(requests, outcome))
         finally:
             flow.close()
         outcome.warn()
@@ -153,9 +156,10 @@ class Runner:
         algorithm itself runs in worker threads."""
         outcome = _Outcome()
         try:
-            result = await adrive(
-                flow, lambda requests: self._aanswer(requests, outcome)
-            )
+            with said_once(self._said):
+                result = await adrive(
+                    flow, lambda requests: self._aanswer(requests, outcome)
+                )
         finally:
             flow.close()
         outcome.warn()

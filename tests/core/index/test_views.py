@@ -11,7 +11,13 @@ import pytest
 from doubles import ScriptedModel, by_words
 from fixture_cases import examples
 
-from structrag import ContentAwareSplitter, Document, Index, read_text
+from structrag import (
+    ContentAwareSplitter,
+    Document,
+    FixedSplitter,
+    Index,
+    read_text,
+)
 from structrag.errors import InvalidParameter
 from structrag.index import Prompts
 from structrag.index.views import ViewSettings, ViewTexts, view_flow
@@ -126,6 +132,45 @@ def test_the_papers_summaries_are_what_the_model_answered() -> None:
         index.add([read_text(f"# Pump\n\n{body}", format="markdown")])
         summary = index.own_store.reader().view_text(0, "summary")
         assert (summary == answer.strip()) is is_whole
+
+
+@pytest.mark.parametrize(
+    "answer", ["Sorry, no.", "Sorry! is a board game.", "As an AI " * 40, '{"summ']
+)
+def test_of_a_paper_the_answer_stays_that_the_default_refuses(answer: str) -> None:
+    body = " ".join(f"Sentence {i} says {i * i}." for i in range(120))
+    for preset, stays in (("paper", True), ("default", False)):
+        index = Index(preset=preset, llm=lambda _: answer, views=["summary"])
+        report = index.add([read_text(f"# Pump\n\n{body}", format="markdown")])
+        summary = index.own_store.reader().view_text(0, "summary")
+        assert (summary == answer.strip()) is stays
+        assert bool(report.usage["fallbacks"]) is not stays
+
+
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ("# A\n\nPumps.\n\n# B\n\n# C\n", ["Pumps."]),
+        ("# A\n\nPumps.\n\n## B\n\n# C\n\nValves.\n", ["Pumps.", "Valves."]),
+        ("Intro.\n\n# A\n\n# B\n\nPumps.\n\n# C\n", ["Intro.", "Pumps."]),
+        ("# A\n\nPumps.\n\n# Contents\n\n[TOC]\n", ["Pumps."]),
+        ("# A\n\n# B\n", ["# A\n\n# B"]),  # there is nothing else
+    ],
+)
+def test_headings_without_a_text_are_in_no_view_of_the_paper(
+    text: str, raw: list[str]
+) -> None:
+    document = Document(text, format="markdown")
+    for splitter in (None, FixedSplitter(within_sections=True)):
+        index = Index(preset="paper", splitter=splitter, views=["raw"])
+        index.add([document])
+        reader = index.own_store.reader()
+        views = [reader.view_text(row, "raw") or "" for row in range(len(index))]
+        assert [view.strip() for view in views] == raw
+        assert "".join(chunk.text for chunk in index.chunks()) == text
+    flat = Index(preset="paper", splitter=FixedSplitter(), views=["raw"])
+    flat.add([document])
+    assert flat.own_store.reader().view_text(0, "raw") == text
 
 
 def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:

@@ -129,8 +129,8 @@ class GapModel:
         return self.source not in {"", NONE}
 
     def margin_flow(self, pairs: Sequence[Pair]) -> Flow[list[float | None]]:
-        """The margins of the pairs; None where none can be had. Warns once where the model cannot
-        weigh two options."""
+        """The margins of the pairs; None where none can be had. Warns where the model cannot weigh
+        two options."""
         if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
         margin = self.margin
@@ -152,7 +152,6 @@ class GapModel:
         if weigher is not None:
             self.source = FUNCTION
             return _checked(weigher(questions, OPTIONS), len(pairs))
-        before = self.source
         margins, self.source = yield from weigh_flow(
             questions,
             OPTIONS,
@@ -161,7 +160,7 @@ class GapModel:
             required=margin == "llm",
             normalised=self.normalised,
         )
-        if not before and self.source in _SAID:
+        if self.source in _SAID:
             warn_user(_SAID[self.source])
         return margins
 

@@ -56,8 +56,9 @@ def summary_flow(
     All are asked for at once. Pieces are put together into windows of up to `window` estimated
     tokens. A text of several windows is summarised window by window, then those summaries are,
     until one is left. With `window` None a text is one call, whatever its length. An answer above
-    200 words is shortened to its central sentences of a `language`; None: it stays whole. A call
-    that fails, or an answer that is blank or a refusal, is left out and named in `failure`.
+    200 words is shortened to its central sentences of a `language`; None: it stays as it
+    is. A call that fails, a blank answer and, with a language, a refusal are left out and named in
+    `failure`.
     """
     windows = [pack(pieces, window) for pieces in texts]
     done = [ModelSummary()] * len(texts)
@@ -98,9 +99,9 @@ def _read(answers: Iterable[Any], language: str | None) -> tuple[list[str], str]
     summaries = []
     failure = ""
     for answer in answers:
-        summary = (
-            "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
-        )
+        summary = ""
+        if not isinstance(answer, Failed):
+            summary, _ = parse_answer("summary", answer, whole=language is None)
         if summary:
             summaries.append(
                 summarise(summary, language=language) if language else summary

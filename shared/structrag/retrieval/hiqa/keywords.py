@@ -39,7 +39,7 @@ NameFinder = Callable[[str], Iterable[str]]
 
 BODIES = "bodies"
 NOTHING_TELLS_APART = (
-    "HiQARetriever found no critical keyword in the titles and file names of {n:,} documents, so "
+    "HiQARetriever found no critical keyword in the titles and file names of all documents, so "
     "beta has no effect. Pass keywords=[...], or detect_keywords='bodies' for names in the text, "
     "or routes=('dense', 'bm25') to do without keywords."
 )
@@ -204,7 +204,6 @@ class Keywords:
         self._numbers: dict[str, int] = {key: i for i, key in enumerate(self.listed)}
         self._scans: dict[str, Scan] = {}
         self._table: KeywordTable | None = None
-        self._has_warned = False
         self._lock = Lock()
 
     def table(self, reader: CorpusReader) -> KeywordTable:
@@ -213,15 +212,10 @@ class Keywords:
         with self._lock:
             if self._table is None or self._table.changes != reader.changes:
                 self._table = self._updated(reader)
-                self._warn_of_none(self._table)
+                is_small = self._table.n_documents < FEWEST_DOCUMENTS
+                if self._detect and not (self._table.names.keys or is_small):
+                    warn_user(NOTHING_TELLS_APART)
             return self._table
-
-    def _warn_of_none(self, table: KeywordTable) -> None:
-        """Warn once if a collection has no keyword though some were wanted."""
-        wanted = bool(self._detect) and not self._has_warned
-        if wanted and not table.names.keys and table.n_documents >= FEWEST_DOCUMENTS:
-            self._has_warned = True
-            warn_user(NOTHING_TELLS_APART.format(n=table.n_documents))
 
     def _updated(self, reader: CorpusReader) -> KeywordTable:
         fingerprints = reader.fingerprints()

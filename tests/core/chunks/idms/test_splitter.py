@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from animals import TEXT, same_animal, sides, split, words
-from doubles import HashEmbedder, Weigher
+from doubles import HashEmbedder, ScriptedModel, Weigher
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag import Document, Index
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
@@ -237,6 +238,21 @@ def test_chunks_say_what_their_margins_were_read_from() -> None:
     with pytest.warns(UserWarning, match="neither log-probabilities nor ratings"):
         chunks = split(TEXT, min_tokens=0, llm=Weigher(lambda prompt: None))
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
+
+
+def test_of_many_documents_one_warning_says_where_margins_come_from() -> None:
+    splitter = IDMSSplitter(min_tokens=0)
+    documents = [Document(f"{TEXT} {i}.") for i in range(300)]  # more than a group
+    with pytest.warns(UserWarning, match="no log-probabilities") as warned:
+        list(splitter.split_all(documents[:3], llm=ScriptedModel("7")))
+    assert len(warned) == 1
+    with pytest.warns(UserWarning, match="no log-probabilities") as warned:
+        index = Index(splitter=splitter, llm=ScriptedModel("7"), views=("raw",))
+        index.add(documents[:2])
+        index.add(documents[2:4])
+    assert len(warned) == 1
+    with pytest.warns(UserWarning, match="no log-probabilities"):  # of another run
+        list(splitter.split_all(documents[:3], llm=ScriptedModel("7")))
 
 
 def test_as_published_the_threshold_is_the_mean_of_all_margins_before() -> None:

@@ -49,10 +49,18 @@ def test_questions_take_the_place_of_the_summary() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "script",
-    [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7],
-)
+REFUSAL = "I'm sorry, I cannot help with that."
+
+
+def test_as_published_whatever_the_model_answers_is_the_summary() -> None:
+    models = {"embedder": HashEmbedder(), "llm": ScriptedModel(REFUSAL)}
+    assert PICSplitter.paper().explain(topics(), **models).series[0].note == REFUSAL
+    ours = PICSplitter.paper(summary_window=1000)
+    chunks = ours.split(topics(), **models)
+    assert all(chunk.extras["degraded"] for chunk in chunks)
+
+
+@pytest.mark.parametrize("script", [RuntimeError("down"), "", "  \n", 7])
 def test_without_a_usable_summary_the_mean_vector_is_taken_and_said(
     script: Any,
 ) -> None:

@@ -96,6 +96,11 @@ def test_useless_summaries_are_replaced_by_the_sections_own_words(
     summary = chunks[1].extras["summary"]
     assert 0 < count_tokens(summary) <= SUMMARY_TOKENS
     assert bool(chunks[1].extras.get("degraded")) == (answer != LONG * 3)
+    published = SectionSplitter.paper().split(
+        read_text(PAPER, format="markdown"), llm=ScriptedModel(answer)
+    )
+    is_used = isinstance(answer, str) and bool(answer)  # a refusal too
+    assert (published[1].extras["summary"] == str(answer).strip()) is is_used
 
 
 @examples

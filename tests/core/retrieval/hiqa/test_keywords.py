@@ -181,8 +181,11 @@ def test_names_of_the_text_count_where_titles_say_none() -> None:
         ]
     )
     query = "How long does the ZT-5 last?"
-    with pytest.warns(UserWarning, match=r"no critical keyword in .* 4 documents"):
+    with pytest.warns(UserWarning, match="no critical keyword") as warned:
         best = HiQARetriever(index).search(query)[0]
+        index.add([Document("# Lens\n\nIt is clear.", id="d5", format="markdown")])
+        HiQARetriever(index).search(query)
+    assert len(warned) == 1  # of an index
     assert best.chunk.extras["keywords"] == []
     best = HiQARetriever(index, detect_keywords="bodies").search(query)[0]
     assert best.chunk.extras["keywords"] == ["ZT-5"]
