@@ -67,8 +67,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         llm: A chat model or LLM that writes the Markdown window by window; every answer is checked.
             None: rules and layout alone.
         preset: "default"; "paper": every heading at level 1, with a number that shows its depth,
-            each window after the whole of the one before;
-            "code": near the paper's code, small windows with the instruction before and after.
+            each window after the whole of the one before.
         format: How documents are read: "markdown", "html", "text", or "auto" as in
             `ContentAwareTextSplitter`.
         add_report: Whether `format_report` is added.

@@ -111,18 +111,7 @@ class HiQATransformer(StructureSplitter):
     @classmethod
     def paper(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
         """As published: the whole path, whole section texts of any length, and uncut tables."""
-        return cls._preset(UNLIMITED, settings)
-
-    @classmethod
-    def code(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
-        """With the limit of the published code, 8,000 tokens."""
-        return cls._preset(HiQASplitter.code().max_tokens, settings)
-
-    @classmethod
-    def _preset(
-        cls, chunk_size: int | None, settings: Mapping[str, Any]
-    ) -> HiQATransformer:
-        preset: dict[str, Any] = {"chunk_size": chunk_size, "path_tokens": None}
+        preset: dict[str, Any] = {"chunk_size": UNLIMITED, "path_tokens": None}
         return cls(**{**preset, **settings})
 
     def _has_index_text(self) -> bool:

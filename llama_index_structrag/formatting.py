@@ -95,9 +95,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
             "None: rules and layout."
         ),
     )
-    preset: Literal["default", "paper", "code"] = Field(
+    preset: Literal["default", "paper"] = Field(
         default="default",
-        description="'paper': headings at level 1 with numbers; 'code': near the paper's code.",
+        description="'paper': headings at level 1 with numbers, as published.",
     )
     window_words: int | None = Field(
         default=None,

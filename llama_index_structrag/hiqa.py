@@ -78,16 +78,7 @@ class HiQANodeParser(_Fields):
     @classmethod
     def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """As published: the whole path, whole section texts of any length, and uncut tables."""
-        return cls._preset(UNLIMITED, settings)
-
-    @classmethod
-    def code(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
-        """With the limit of the published code, 8,000 tokens per node."""
-        return cls._preset(HiQASplitter.code().max_tokens, settings)
-
-    @classmethod
-    def _preset(cls, chunk_size: int | None, settings: Mapping[str, Any]) -> Self:
-        preset = {"chunk_size": chunk_size, "path_tokens": None}
+        preset = {"chunk_size": UNLIMITED, "path_tokens": None}
         return cls(**{**preset, **settings})
 
     def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:

@@ -155,9 +155,7 @@ def test_views(llm: Any, source: Document, preset: str) -> None:
     assert MultiViewRetriever(index, preset=preset).search(source.text[:100])
 
 
-@pytest.mark.parametrize(
-    "make", [HiQAFormatter, HiQAFormatter.paper, HiQAFormatter.code]
-)
+@pytest.mark.parametrize("make", [HiQAFormatter, HiQAFormatter.paper])
 def test_hiqa(llm: Any, make: Callable[..., HiQAFormatter]) -> None:
     formatted = make(llm=llm).format(PLAIN)
     assert covers_all_text(PLAIN, formatted.document.text)

@@ -245,9 +245,9 @@ def test_a_model_writes_it_and_the_cache_keeps_its_answers(
         assert "# 1.1 Safety" in manual.text
     assert len(calls) == 1
     make = framework.get("HiQAFormatter")
-    formatter = make(llm=framework.model(len), preset="code", prompt="Do it.")
-    assert framework.core_formatter(formatter).settings.window_words == 500
-    plain = make(preset="code", prompt="Do it.")
+    formatter = make(llm=framework.model(len), preset="paper", prompt="Do it.")
+    assert framework.core_formatter(formatter).settings.whole_previous
+    plain = make(preset="paper", prompt="Do it.")
     again = pickle.loads(pickle.dumps(plain))
     settings = framework.core_formatter(again).settings
     assert settings == framework.core_formatter(plain).settings

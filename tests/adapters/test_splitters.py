@@ -359,12 +359,11 @@ def test_mcs_splitter_gives_whole_sections_and_flc_300(framework: Any) -> None:
     assert len(flat) > 1 and max(len(text.split()) for text in texts(flat)) <= 300
 
 
-@pytest.mark.parametrize("preset", ["paper", "code"])
-def test_hiqas_path_is_whole(framework: Any, preset: str) -> None:
+def test_hiqas_path_is_whole(framework: Any) -> None:
     text = f"# Manual\n\nIntro.\n\n## {TITLE}\n\nBody.\n\n### Deep\n\nA text.\n"
-    splitter = getattr(framework.splitter_class("HiQA"), preset)(add_context=True)
+    splitter = framework.splitter_class("HiQA").paper(add_context=True)
     *_, last = framework.split(splitter, framework.document(text))
-    core = getattr(HiQASplitter, preset)().split(read_text(text, format="markdown"))
+    core = HiQASplitter.paper().split(read_text(text, format="markdown"))
     assert framework.embedded(last).split() == core[-1].index_text.split()
     assert f"Manual > {TITLE}\n" in core[-1].index_text
 

@@ -42,14 +42,13 @@ class Converting:
     """The settings of a conversion, as in `HiQAFormatter`.
 
     Example:
-        >>> Converting(1500, 150, "Turn this into Markdown.").repeat_prompt
+        >>> Converting(1500, 150, "Turn this into Markdown.").whole_previous
         False
     """
 
     window_words: int
     padding_words: int
     prompt: str
-    repeat_prompt: bool = False
     whole_previous: bool = False
     progress: Progress | None = None
 
@@ -110,14 +109,7 @@ def _window_flow(
         if settings.whole_previous:
             tail, written = window.previous_start, previous
         previous_input = text[tail : window.start].rstrip()
-        prompt = message(
-            text,
-            window,
-            settings.prompt,
-            previous_input,
-            written,
-            repeat=settings.repeat_prompt,
-        )
+        prompt = message(text, window, settings.prompt, previous_input, written)
         answer, fault = yield from _asked(prompt, text, window, previous)
         if fault and fault != _NO_MODEL:
             result.retries += 1
@@ -423,16 +415,13 @@ def message(
     instruction: str,
     previous_input: str,
     previous_output: str,
-    *,
-    repeat: bool = False,
 ) -> str:
     """The prompt for one window.
 
     It consists of the instruction, the end of the text before and of its Markdown, and the window
-    with its core marked. With `repeat` the instruction is repeated at the end.
+    with its core marked.
     """
-    head = f"{instruction}\n\n{_ORDER}"
-    parts = [head]
+    parts = [f"{instruction}\n\n{_ORDER}"]
     if previous_output:
         parts.append(f"The end of the text before, as it was:\n{previous_input}")
         parts.append(f"The end of your Markdown so far:\n{previous_output}")
@@ -441,8 +430,6 @@ def message(
     after = text[window.end : window.padded_end].strip("\n")
     parts.append("The text:")
     parts.append("\n".join(part for part in (before, BEGIN, core, END, after) if part))
-    if repeat:
-        parts.append(head)
     return "\n\n".join(parts)
 
 

@@ -178,24 +178,12 @@ class HiQAFormatter:
     ) -> HiQAFormatter:
         """As published: all headings at level 1, numbers show the depth.
 
-        Each window is calibrated by the whole of the one before (equation 1). The paper gives
-        neither a prompt nor window sizes; these are ours.
+        Each window is calibrated by the whole of the one before (equation 1). D_I(t-1) is shown
+        without its padding: the words behind it begin the window itself, those in front of it were
+        converted earlier. The paper gives neither a prompt nor window sizes; these are ours.
         """
         formatter = cls(llm, **(HiQAFormatterOptions(prompt=PAPER_PROMPT) | changes))
         formatter.settings = replace(formatter.settings, whole_previous=True)
-        return formatter
-
-    @classmethod
-    def code(
-        cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]
-    ) -> HiQAFormatter:
-        """Approximate the paper's code: windows of 500 words (3,000 characters there), 50 of
-        padding, and the instruction before and after."""
-        preset = HiQAFormatterOptions(
-            prompt=PAPER_PROMPT, window_words=500, padding_words=50
-        )
-        formatter = cls(llm, **(preset | changes))
-        formatter.settings = replace(formatter.settings, repeat_prompt=True)
         return formatter
 
     @property

@@ -320,8 +320,6 @@ def _read(
     counter: TokenCounter,
 ) -> tuple[str, list[str]]:
     """The summary and keywords of an answer, empty where unusable."""
-    if isinstance(answer, Failed):
-        return "", []
     summary, words = parse_answer(kind, answer, whole=settings.whole_summaries)
     if not settings.whole_summaries:
         is_longer = counter(summary) > counter(body)  # than what it sums up

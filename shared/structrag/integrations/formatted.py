@@ -16,7 +16,6 @@ from structrag.reading.paging import PAGE_STARTS
 PRESETS: dict[str, Callable[..., HiQAFormatter]] = {
     "default": HiQAFormatter,
     "paper": HiQAFormatter.paper,
-    "code": HiQAFormatter.code,
 }
 
 
@@ -26,7 +25,7 @@ def formatter_of(preset: str, llm: Any, **settings: Any) -> HiQAFormatter:
     Settings that are None are the preset's own.
 
     Example:
-        >>> formatter_of("code", None, prompt=None).settings.repeat_prompt
+        >>> formatter_of("paper", None, prompt=None).settings.whole_previous
         True
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -139,7 +140,7 @@ def indexed_segments(store: CorpusStore, view: str) -> Iterator[tuple[Chunk, str
 MAKERS: dict[str, Callable[..., HiQASplitter]] = {
     "default": HiQASplitter,
     "paper": HiQASplitter.paper,
-    "code": HiQASplitter.code,
+    "code": partial(HiQASplitter.paper, max_tokens=8000),  # of ada-002
 }
 
 

@@ -81,10 +81,12 @@ _SEPARATORS = re.compile(
 
 
 def parse_answer(
-    kind: str, answer: str, *, whole: bool = False
+    kind: str, answer: Any, *, whole: bool = False
 ) -> tuple[str, list[str]]:
-    """The summary and keywords in an answer; "" and [] for none. With `whole` a summary is what the
-    model wrote, also a refusal or a loop."""
+    """The summary and keywords in an answer; "" and [] for none, and for a call that failed. With
+    `whole` a summary is what the model wrote, also a refusal or a loop."""
+    if not isinstance(answer, str):
+        return "", []
     usable = bare if whole else _usable
     if kind == "keywords":
         return "", parse_keywords(answer)

@@ -274,19 +274,19 @@ def test_how_html_is_read(page: str, with_model: bool, mode: str) -> None:
     assert report.mode == mode
 
 
-def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
+def test_windows_are_shown_their_padding_and_what_went_before() -> None:
     model = ScriptedModel(core_of)
-    HiQAFormatter.code(model).format(numbered(1000))
+    sizes = {"window_words": 500, "padding_words": 50}
+    HiQAFormatter(model, **sizes).format(numbered(1000))
     first, second = model.prompts
     assert core_of(first).split() == numbered(500).split()
     assert around(second)[0].split() == numbered(500).split()[450:]
     # The end of what went before alone, twice the padding.
     assert "as it was:\nw400 w401" in second
-    one = ScriptedModel(core_of)
-    HiQAFormatter.code(one).format(numbered(500))
-    HiQAFormatter.code(one).format(numbered(9))
-    assert len(one.prompts) == 2
-    assert one.prompts[1].count("Write every heading at the first level") == 2
+    # As published all of it, without its own padding.
+    published = ScriptedModel(core_of)
+    HiQAFormatter.paper(published, **sizes).format(numbered(1500))
+    assert "as it was:\nw500 w501" in published.prompts[2]
 
 
 def test_a_contract_by_a_model_that_forgets(data_dir: Path) -> None:

@@ -139,18 +139,6 @@ class HiQASplitter(ReadOptions):
         }
         return changed(cls, settings, changes)
 
-    @classmethod
-    def code(
-        cls,
-        *,
-        max_tokens: int | None = 8000,
-        counter: TokenCounter = count_tokens,
-        **changes: Unpack[HiQASplitterSettings],
-    ) -> HiQASplitter:
-        """With the limit of the published code, 8,000 tokens per segment, but not its cutting
-        points or its losses."""
-        return cls.paper(max_tokens=max_tokens, counter=counter, **changes)
-
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order. A blank document has none."""
         return self.split_outline(self.outline(document))

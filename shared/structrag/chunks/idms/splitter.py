@@ -367,10 +367,13 @@ class IDMSSplitter(BoundarySplitter):
 
         The current chunk is compared with the next sentence (equation 1). The threshold is 0 for
         the first gap, then the mean of all earlier margins. There are no limits and no sections.
-        Segments are filled greedily up to 200 words, as in the reference code (about 260 tokens of
-        English). The margin is not divided by the probability of both options, whether the model is
-        passed as `llm` or as `margin=TransformersMargin(...)`. The enrichment is
-        `IDMSEnricher.paper()`.
+        The margin is not divided by the probability of both options, whether the model is passed as
+        `llm` or as `margin=TransformersMargin(...)`. The enrichment is `IDMSEnricher.paper()`.
+
+        The paper is silent on merging. Segments are filled greedily up to 200 words (about 260
+        tokens of English), as in the code of Meta-Chunking (github.com/IAAR-Shanghai/Meta-Chunking,
+        `tools/margin_sampling_chunking.py` at commit 792216a6). The threshold of that code is the
+        mean of the last five margins, and 0 before: `paper(warmup=5, history=5)`.
         """
         settings: dict[str, Any] = {
             "margin": margin,

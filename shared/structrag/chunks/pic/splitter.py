@@ -331,8 +331,8 @@ class PICSplitter(BoundarySplitter):
         """As published (section 3.2).
 
         The document's summary by the prompt of table 7 ("Read this passage: ..."), in one call and
-        unchanged; the mean as threshold; no size bounds, no sections, no heading path. An index
-        embeds the chunks themselves.
+        unchanged, also a refusal; the mean as threshold; no size bounds, no sections, no heading
+        path. An index embeds the chunks themselves.
         """
         published: dict[str, Any] = {
             "scope": "document",

@@ -13,7 +13,7 @@ from structrag.model_calls.answers import (
     parse_ids,
     usable_ids,
 )
-from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
+from structrag.model_calls.requests import Ask, Flow, why_unusable
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.scoring import (
@@ -214,10 +214,8 @@ def summarised_flow(
     asks = [_summary_ask(paragraphs[i], settings) for i in long]
     answers = (yield asks) if asks else []
     for i, answer in zip(long, answers, strict=True):
-        summary = ""
-        if not isinstance(answer, Failed):
-            whole = not settings.short_tokens
-            summary, _ = parse_answer("summary", answer, whole=whole)
+        whole = not settings.short_tokens
+        summary, _ = parse_answer("summary", answer, whole=whole)
         if not summary:
             tally.failures.append(f"a paragraph's summary: {why_unusable(answer)}")
         elif not settings.short_tokens or len(summary) < len(paragraphs[i].text):

@@ -85,9 +85,10 @@ class HiQARetriever(Retriever):
         k: The number of hits; fewer if there are fewer candidates. The first hits do not depend on
             k (up to 50).
         preset: "default"; "paper" for equation 2 as printed, the cosine of the whole query alone;
-            or "code" for the behaviour of the published code: the 50 nearest by vectors only, BM25
-            among these, v + 0.5 r, and groups as in `diversify` for every question that names a
-            keyword. "code" accepts no alpha, beta, routes or lexical.
+            or "code" for the ranking of the published code (github.com/TebooNok/HiQA,
+            `service/knowledge_client.py` and `utils/filter.py` at commit 043e81e9): the 50 nearest
+            by vectors only, BM25 among these, v + 0.5 r, and groups as in `diversify` for every
+            question that names a keyword. "code" accepts no alpha, beta, routes or lexical.
         alpha: Weight of the vectors against BM25, from 0 to 1, default 0.5; or "auto": 0.4 + 0.2 x
             structure, where structure is the number of headings above a chunk (at most 3), averaged
             over all chunks and divided by 3. The paper raises alpha in well-structured collections.

@@ -228,12 +228,9 @@ def test_long_texts_are_cut_at_sentence_ends() -> None:
 
 def test_presets_set_the_limit_alone() -> None:
     long = "# A\n\n" + "Some words stand here. " * 900
-    assert len(HiQASplitter.paper().split(read_text(long, format="markdown"))) == 1
-    assert (
-        len(HiQASplitter.code(max_tokens=400).split(read_text(long, format="markdown")))
-        > 5
-    )
-    assert HiQASplitter.code().max_tokens == 8000
+    document = read_text(long, format="markdown")
+    assert len(HiQASplitter.paper().split(document)) == 1
+    assert len(HiQASplitter.paper(max_tokens=400).split(document)) > 5
 
 
 @examples
