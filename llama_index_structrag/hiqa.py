@@ -78,7 +78,7 @@ class HiQANodeParser(_Fields):
     @classmethod
     def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """As published: the whole path, whole section texts of any length, and uncut tables."""
-        preset = {"chunk_size": UNLIMITED, "path_tokens": None}
+        preset: dict[str, Any] = {"chunk_size": UNLIMITED, "path_tokens": None}
         return cls(**{**preset, **settings})
 
     def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:

@@ -211,7 +211,13 @@ METHODS: dict[str, Callable[[Any], tuple[Counts, Reasons]]] = {
     "D3, hierbase": drilling(strategy="hierbase"),
 }
 # An empty answer names nothing there: that is what the paper's prompt asks for.
-MEANS_NONE = {("D3 of the paper", "echoes"), ("D3 of the paper", "echoes three times")}
+MEANS_NONE = {
+    ("D3 of the paper", "echoes"),
+    ("D3 of the paper", "echoes three times"),
+    # A summary as published is what the model wrote.
+    ("PIC of the paper", "refuses in German"),
+    ("PIC of the paper", "refuses in Chinese"),
+}
 
 
 @pytest.fixture(autouse=True)

@@ -320,7 +320,7 @@ def _read(
     counter: TokenCounter,
 ) -> tuple[str, list[str]]:
     """The summary and keywords of an answer, empty where unusable."""
-    summary, words = parse_answer(kind, answer, whole=settings.whole_summaries)
+    summary, words = parse_answer(kind, answer, refusals=settings.whole_summaries)
     if not settings.whole_summaries:
         is_longer = counter(summary) > counter(body)  # than what it sums up
         summary = (

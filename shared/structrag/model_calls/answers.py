@@ -81,13 +81,12 @@ _SEPARATORS = re.compile(
 
 
 def parse_answer(
-    kind: str, answer: Any, *, whole: bool = False
+    kind: str, answer: Any, *, refusals: bool = False
 ) -> tuple[str, list[str]]:
     """The summary and keywords in an answer; "" and [] for none, and for a call that failed. With
-    `whole` a summary is what the model wrote, also a refusal or a loop."""
+    `refusals` a summary may begin like one, as "Sorry! is a game" does."""
     if not isinstance(answer, str):
         return "", []
-    usable = bare if whole else _usable
     if kind == "keywords":
         return "", parse_keywords(answer)
     value = None
@@ -95,7 +94,7 @@ def parse_answer(
     if kind == "merged" or answer.lstrip().startswith(("{", "```")):
         value = first_value(answer, literals=True)
     if not isinstance(value, dict):
-        return (usable(answer) if kind == "summary" else ""), []
+        return (_usable(answer, refusals) if kind == "summary" else ""), []
     parts = {str(key).strip().casefold(): part for key, part in value.items()}
     summary, words = parts.get("summary"), parts.get("keywords")
     keywords = (
@@ -103,7 +102,8 @@ def parse_answer(
         if isinstance(words, str)
         else _tidy(_as_list(words) or [])
     )
-    return usable(summary) if isinstance(summary, str) else "", keywords
+    text = _usable(summary, refusals) if isinstance(summary, str) else ""
+    return text, keywords
 
 
 def parse_keywords(answer: str) -> list[str]:
@@ -178,10 +178,11 @@ def plain_text(answer: str) -> str:
     return "" if text.startswith("{") or is_refusal(text) else text
 
 
-def _usable(summary: str) -> str:
-    """The summary; "" for a loop too, and without any letter."""
-    text = plain_text(summary)
-    return "" if loops(text) or not any(map(str.isalpha, text)) else text
+def _usable(summary: str, refusals: bool) -> str:
+    """The summary; "" for a loop and broken JSON, and without any letter."""
+    text = bare(summary) if refusals else plain_text(summary)
+    is_broken = text.startswith("{") or loops(text) or not any(map(str.isalpha, text))
+    return "" if is_broken else text
 
 
 def _as_list(value: Any) -> list[Any] | None:

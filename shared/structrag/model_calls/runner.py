@@ -110,7 +110,7 @@ class Runner:
         self.cache: Cache | None = as_cache(self.call_settings.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
-        self._said: set[str] = set()  # in warnings
+        self.said: set[str] = set()  # in warnings
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = Lock()  # of the counts
         self._gates: Gates = WeakKeyDictionary()
@@ -144,7 +144,7 @@ class Runner:
         failed."""
         outcome = _Outcome()
         try:
-            with said_once(self._said):
+            with said_once(self.said):
                 result = drive(flow, lambda requests: self._answer(requests, outcome))
         finally:
             flow.close()
@@ -156,7 +156,7 @@ class Runner:
         algorithm itself runs in worker threads."""
         outcome = _Outcome()
         try:
-            with said_once(self._said):
+            with said_once(self.said):
                 result = await adrive(
                     flow, lambda requests: self._aanswer(requests, outcome)
                 )
@@ -464,9 +464,8 @@ class DryRun:
     ) -> T:
         """The result of the steps. `embedded` may answer their texts, once they are counted."""
         flow = embedded(map_requests(flow, self._count_embed))
-        return drive(
-            flow, lambda requests: [self._answer(request) for request in requests]
-        )
+        with said_once(self.runner.said):
+            return drive(flow, lambda requests: list(map(self._answer, requests)))
 
     def count_texts(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
         """Count texts to embed, less those counted before or cached."""

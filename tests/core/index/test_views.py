@@ -135,16 +135,27 @@ def test_the_papers_summaries_are_what_the_model_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["Sorry, no.", "Sorry! is a board game.", "As an AI " * 40, '{"summ']
+    ("answer", "is_text"),
+    [
+        ("Sorry, no.", True),
+        ("Sorry! is a board game.", True),
+        ("I am unable to read this. " * 3, True),
+        ("Lo siento es una canción.", True),
+        ("Sorry. " * 90, False),  # a loop
+        ('{"summ', False),
+    ],
 )
-def test_of_a_paper_the_answer_stays_that_the_default_refuses(answer: str) -> None:
+def test_under_paper_a_summary_may_begin_like_a_refusal(
+    answer: str, is_text: bool
+) -> None:
     body = " ".join(f"Sentence {i} says {i * i}." for i in range(120))
     for preset, stays in (("paper", True), ("default", False)):
         index = Index(preset=preset, llm=lambda _: answer, views=["summary"])
         report = index.add([read_text(f"# Pump\n\n{body}", format="markdown")])
         summary = index.own_store.reader().view_text(0, "summary")
-        assert (summary == answer.strip()) is stays
-        assert bool(report.usage["fallbacks"]) is not stays
+        is_used = stays and is_text
+        assert (summary == answer.strip()) is is_used
+        assert bool(report.usage["fallbacks"]) is not is_used
 
 
 @pytest.mark.parametrize(

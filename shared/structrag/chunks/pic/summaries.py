@@ -99,7 +99,7 @@ def _read(answers: Iterable[Any], language: str | None) -> tuple[list[str], str]
     summaries = []
     failure = ""
     for answer in answers:
-        summary, _ = parse_answer("summary", answer, whole=language is None)
+        summary, _ = parse_answer("summary", answer, refusals=language is None)
         if summary:
             summaries.append(
                 summarise(summary, language=language) if language else summary

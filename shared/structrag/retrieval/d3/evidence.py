@@ -214,8 +214,8 @@ def summarised_flow(
     asks = [_summary_ask(paragraphs[i], settings) for i in long]
     answers = (yield asks) if asks else []
     for i, answer in zip(long, answers, strict=True):
-        whole = not settings.short_tokens
-        summary, _ = parse_answer("summary", answer, whole=whole)
+        is_published = not settings.short_tokens
+        summary, _ = parse_answer("summary", answer, refusals=is_published)
         if not summary:
             tally.failures.append(f"a paragraph's summary: {why_unusable(answer)}")
         elif not settings.short_tokens or len(summary) < len(paragraphs[i].text):

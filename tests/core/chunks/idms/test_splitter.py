@@ -241,13 +241,14 @@ def test_chunks_say_what_their_margins_were_read_from() -> None:
 
 
 def test_of_many_documents_one_warning_says_where_margins_come_from() -> None:
-    splitter = IDMSSplitter(min_tokens=0)
-    documents = [Document(f"{TEXT} {i}.") for i in range(300)]  # more than a group
+    splitter = IDMSSplitter.paper()  # asks gap after gap
+    documents = [Document(f"{TEXT} {i}.") for i in range(4)]
     with pytest.warns(UserWarning, match="no log-probabilities") as warned:
         list(splitter.split_all(documents[:3], llm=ScriptedModel("7")))
     assert len(warned) == 1
     with pytest.warns(UserWarning, match="no log-probabilities") as warned:
         index = Index(splitter=splitter, llm=ScriptedModel("7"), views=("raw",))
+        index.estimate(documents[:2])
         index.add(documents[:2])
         index.add(documents[2:4])
     assert len(warned) == 1

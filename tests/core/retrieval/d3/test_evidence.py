@@ -204,8 +204,8 @@ def test_a_paragraph_whose_summary_fails_is_extracted(
         .run(select_flow(QUESTION, paragraphs, plain))
         .positions
     )
-    usable = (TOO_LONG, "I cannot help with that.", "x" * 9000)
-    assert bool(evidence.failures) is (answer not in usable[: 3 if is_published else 1])
+    is_used = answer == TOO_LONG or (is_published and "cannot" in str(answer))
+    assert bool(evidence.failures) is not is_used
 
 
 # -- limits; characters or words are tokens
