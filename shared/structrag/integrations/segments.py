@@ -140,7 +140,7 @@ def indexed_segments(store: CorpusStore, view: str) -> Iterator[tuple[Chunk, str
 MAKERS: dict[str, Callable[..., HiQASplitter]] = {
     "default": HiQASplitter,
     "paper": HiQASplitter.paper,
-    "code": partial(HiQASplitter.paper, max_tokens=8000),  # of ada-002
+    "code": partial(HiQASplitter.paper, max_tokens=8000),
 }
 
 
@@ -148,9 +148,8 @@ def with_segments(
     index: Index, splitter: Any = None, preset: str | None = None
 ) -> Index:
     """Make an index split into segments as a preset does, unless another splitter was chosen."""
-    check_choice("preset", preset or "default", tuple(MAKERS))
+    make = MAKERS[check_choice("preset", preset or "default", tuple(MAKERS))]
     if splitter is None:
-        make = MAKERS[preset or "default"]
         index.splitter = make(language=index.view_settings.language)
     return index
 

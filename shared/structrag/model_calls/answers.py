@@ -102,8 +102,7 @@ def parse_answer(
         if isinstance(words, str)
         else _tidy(_as_list(words) or [])
     )
-    text = _usable(summary, refusals) if isinstance(summary, str) else ""
-    return text, keywords
+    return _usable(summary, refusals) if isinstance(summary, str) else "", keywords
 
 
 def parse_keywords(answer: str) -> list[str]:
@@ -172,17 +171,16 @@ def _is_long(part: str) -> bool:
     return len(part) > MAX_CHARACTERS or len(part.split()) > MAX_WORDS
 
 
-def plain_text(answer: str) -> str:
-    """The answer without code fences, "" for broken JSON and a refusal."""
-    text = without_fences(answer).strip()
-    return "" if text.startswith("{") or is_refusal(text) else text
+def plain_text(answer: str, *, refusals: bool = False) -> str:
+    """The answer without code fences, "" for broken JSON and, without `refusals`, a refusal."""
+    text = bare(answer)
+    return "" if text.startswith("{") or (not refusals and is_refusal(text)) else text
 
 
 def _usable(summary: str, refusals: bool) -> str:
-    """The summary; "" for a loop and broken JSON, and without any letter."""
-    text = bare(summary) if refusals else plain_text(summary)
-    is_broken = text.startswith("{") or loops(text) or not any(map(str.isalpha, text))
-    return "" if is_broken else text
+    """The summary; "" for a loop too, and without any letter."""
+    text = plain_text(summary, refusals=refusals)
+    return "" if loops(text) or not any(map(str.isalpha, text)) else text
 
 
 def _as_list(value: Any) -> list[Any] | None:

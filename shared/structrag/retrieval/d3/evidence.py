@@ -214,11 +214,11 @@ def summarised_flow(
     asks = [_summary_ask(paragraphs[i], settings) for i in long]
     answers = (yield asks) if asks else []
     for i, answer in zip(long, answers, strict=True):
-        is_published = not settings.short_tokens
-        summary, _ = parse_answer("summary", answer, refusals=is_published)
+        as_published = not settings.short_tokens
+        summary, _ = parse_answer("summary", answer, refusals=as_published)
         if not summary:
             tally.failures.append(f"a paragraph's summary: {why_unusable(answer)}")
-        elif not settings.short_tokens or len(summary) < len(paragraphs[i].text):
+        elif as_published or len(summary) < len(paragraphs[i].text):
             extras = {**paragraphs[i].extras, "summary": summary}
             chosen[i] = replace(paragraphs[i], extras=extras)
     return chosen

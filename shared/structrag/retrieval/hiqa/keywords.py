@@ -211,9 +211,9 @@ class Keywords:
         read."""
         with self._lock:
             if self._table is None or self._table.changes != reader.changes:
-                self._table = self._updated(reader)
-                is_small = self._table.n_documents < FEWEST_DOCUMENTS
-                if self._detect and not (self._table.names.keys or is_small):
+                self._table = new = self._updated(reader)
+                nameless = self._detect and not new.names.keys
+                if nameless and new.n_documents >= FEWEST_DOCUMENTS:
                     warn_user(NOTHING_TELLS_APART)
             return self._table
 
