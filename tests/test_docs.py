@@ -63,7 +63,9 @@ def in_a_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-@pytest.mark.filterwarnings("ignore:At least half of the language model's answers")  # MockLLM's
+@pytest.mark.filterwarnings(
+    "ignore:At least half of the language model's answers"
+)  # MockLLM's
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -88,7 +88,9 @@ def test_parts_that_come_one_by_one_have_ids_of_their_own(
         return index.add(rows(f"Text {i}.", **told))
 
     assert add(1) == ["a.csv"]
-    with pytest.warns(UserWarning, match=r"'a.csv' has a different text .*give documents an id"):
+    with pytest.warns(
+        UserWarning, match=r"'a.csv' has a different text .*give documents an id"
+    ):
         first, second = add(2)
     assert first == "a.csv" and second.startswith("a.csv#")
     ids = add(3)

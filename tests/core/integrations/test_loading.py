@@ -90,5 +90,7 @@ def test_pictures_lie_in_folders_like_their_files(tmp_path: Path) -> None:
     old = "old/pump-page-1-picture-1.png"
     assert names == {"pump-page-1-picture-1.png", old, "tap/page-1-picture-1.png"}
     assert old in loaded[tmp_path / "manuals" / "old" / "pump.pdf"].text
-    with pytest.raises(InvalidParameter, match="images_to works only with reader='layout'"):
+    with pytest.raises(
+        InvalidParameter, match="images_to works only with reader='layout'"
+    ):
         FileReading("docling", images_to=pictures)

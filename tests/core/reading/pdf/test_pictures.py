@@ -223,5 +223,7 @@ def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
     for folder in (file, 3):
         with pytest.raises(InvalidParameter, match="images_to must be"):
             read_pdf(data, images_to=folder)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="images_to works only with reader='layout'"):
+    with pytest.raises(
+        InvalidParameter, match="images_to works only with reader='layout'"
+    ):
         pages_of(data, reader=lambda _: "text", images_to=tmp_path)
