@@ -484,6 +484,10 @@ _BACK_MATTER = frozenset(
 )
 
 
+_BEGINNINGS = {title[:2] for title in _BACK_MATTER}
+_OF_ACT = re.compile(r"\s?[<〈(（]")  # 부칙 <제12호, 2024. 1. 1.>
+
+
 def is_back_matter(title: str) -> bool:
     """Whether a title without a number names what stands behind all chapters.
 
@@ -491,7 +495,8 @@ def is_back_matter(title: str) -> bool:
         >>> is_back_matter("REFERENCES"), is_back_matter("Literaturverzeichnis:")
         (True, True)
     """
-    title = re.split(r"\s?[<〈(（]", title)[
-        0
-    ]  # the act that they are of: 부칙 <제12호, 2024. 1. 1.>
-    return title.rstrip(" .:").replace("\u3000", "").casefold() in _BACK_MATTER
+    title = title.replace("\u3000", "")
+    if title[:2].casefold() not in _BEGINNINGS:
+        return False
+    title = _OF_ACT.split(title, 1)[0]
+    return title.rstrip(" .:").casefold() in _BACK_MATTER
