@@ -24,7 +24,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from structrag.reading.markdown_source import unify_line_ends
@@ -197,7 +197,10 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
     for i in _questions(text, lines, opening):
         if i not in taken:
             add(i, "title")
-    for i, (_, left, right, _, blank, opens) in enumerate(lines):
+    # What stands behind all chapters is no heading where there is no other.
+    inside = (i for i, line in enumerate(lines) if found and not line.opens)
+    for i in chain(opening, inside):
+        _, left, right, _, blank, opens = lines[i]
         if blank or right - left > TITLE_LENGTH or i in taken:
             continue
         title = text[left:right]
