@@ -178,7 +178,6 @@ MARK = re.compile(
       |(?<=[章节節条條编編部장절조）、])|(?<=[の之의].)|(?<=[の之의]..)|(?<=\d：)){_SPACE}""",
     re.VERBOSE,
 )
-_SEPARATOR = re.compile("[.．-]")
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _LETTER_VALUES: dict[Value, int] = {(1,): 9, (5,): 22, (10,): 24}  # of Roman I, V, X
 
@@ -267,7 +266,7 @@ def _arabic_value(shown: str) -> Value:
         return (int(shown),)
     digits = shown.rstrip(ascii_letters + "\u00a0 -")
     suffix = shown[len(digits) :].strip("\u00a0 -").lower()
-    value: list[float] = [int(part) for part in _SEPARATOR.split(digits)]
+    value: list[float] = [int(part) for part in re.split("[.．-]", digits)]
     if "-" in digits:  # L. 111-1-1 is beside L. 111-1
         value[1:] = [sum(part / 1000**place for place, part in enumerate(value[1:]))]
     if len(value) > 1 and value[-1] == 0:
@@ -501,5 +500,4 @@ def is_back_matter(title: str) -> bool:
     title = title.replace("\u3000", "")
     if title[:2].casefold() not in _BEGINNINGS:
         return False
-    title = _OF_ACT.split(title, 1)[0]
-    return title.rstrip(" .:").casefold() in _BACK_MATTER
+    return _OF_ACT.split(title)[0].rstrip(" .:").casefold() in _BACK_MATTER

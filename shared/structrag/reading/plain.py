@@ -174,17 +174,15 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
 
     opening = [i for i, line in enumerate(lines) if line.opens]
     for i in opening:
-        level = _underlined(text, lines, i)
-        if level:
+        if level := _underlined(text, lines, i):
             add(i, "underlined", level, i + 1)
     for i in _with_indented_text(text, lines, opening):
         add(i, "capitals")
     gaps = _gaps(text, lines)
-    match = MARK.match
     numbered = [
         mark
-        for i, (_, left, right, _, blank, _) in enumerate(lines)
-        if not blank and (i in gaps or match(text, left, right)) and i not in taken
+        for i, line in enumerate(lines)
+        if (i in gaps or MARK.match(text, line.left, line.right)) and i not in taken
         for mark in _marks(text, lines, i, gaps.get(i, []))
     ]
     for mark in in_sequence(numbered):
@@ -200,16 +198,8 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
     # What stands behind all chapters is no heading where there is no other.
     inside = (i for i, line in enumerate(lines) if found and not line.opens)
     for i in chain(opening, inside):
-        _, left, right, _, blank, opens = lines[i]
-        if blank or right - left > TITLE_LENGTH or i in taken:
-            continue
-        title = text[left:right]
-        if is_back_matter(title) or (
-            opens and _blank(lines, i + 1) and _is_bare_title(title)
-        ):
-            kind = _bare_kind(text, lines, i)
-            if kind:
-                add(i, kind)
+        if i not in taken and (kind := _bare_kind(text, lines, i)):
+            add(i, kind)
     return sorted(found, key=lambda heading: heading.start)
 
 
@@ -249,9 +239,7 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
     return 1 if text[below.left] == "=" else 2
 
 
-def _with_indented_text(
-    text: str, lines: list[_Line], opening: list[int]
-) -> list[int]:
+def _with_indented_text(text: str, lines: list[_Line], opening: list[int]) -> list[int]:
     """Rule 3 without a blank line: at least three different titles in capitals at the margin, each
     directly above indented text, as pages of a manual have them."""
     titles: dict[int, str] = {}
@@ -418,13 +406,18 @@ def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> boo
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     """The kind of a title by rules 3 and 4: "capitals", "title", "back" or "". A number makes it
     ""."""
-    title = text[lines[i].left : lines[i].right]
-    if MARK.match(title):
+    line = lines[i]
+    if line.right - line.left > TITLE_LENGTH:
+        return ""
+    title = text[line.left : line.right]
+    is_back = is_back_matter(title)
+    is_alone = line.opens and _blank(lines, i + 1)
+    if not (is_back or (is_alone and _is_bare_title(title))) or MARK.match(title):
         return ""
     following = _next_filled(lines, i + 1, len(lines))
     if following is None:
         return ""
-    if is_back_matter(title):
+    if is_back:
         return "back"
     left = lines[following].left
     stop = _paragraph_end(lines, following)
@@ -529,15 +522,13 @@ def _without_lists(text: str, candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
     """The run, or nothing if three in a row could be siblings."""
-    siblings = 0
-    for above, below in pairwise(run):
-        if above.kind == below.kind and _is_sibling(above.number, below.number):
-            siblings += 1
+    siblings = sum(
+        above.kind == below.kind
+        and above.number.family == below.number.family
+        and len(below.number.value) <= len(above.number.value)
+        for above, below in pairwise(run)
+    )
     return run if siblings < 2 else []
-
-
-def _is_sibling(above: Number, below: Number) -> bool:
-    return above.family == below.family and len(below.value) <= len(above.value)
 
 
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
@@ -571,7 +562,6 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
     lines = []
-    opens = True
     for written in unify_line_ends(text[start:end]).split("\n"):
         stop = start + len(written)
         after = min(stop + 1, end)
@@ -579,8 +569,9 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
             line = written.lstrip(_EDGE)
             left = stop - len(line)
             right = left + len(line.rstrip(_EDGE))
-            opens = opens or "\f" in text[start:left]
-            lines.append(_Line(start, left, right, after, not line, opens and line != ""))
-            opens = not line
+            opens = left < stop and (
+                not lines or lines[-1].blank or "\f" in text[start:left]
+            )
+            lines.append(_Line(start, left, right, after, not line, opens))
             start = after
     return lines

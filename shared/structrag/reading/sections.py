@@ -238,9 +238,7 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
     """
     view = MappedText()
     has_lists = _LIST.search(f"\n{text}", start)
-    spans = [
-        match.span() for match in _PARAGRAPH.finditer(plain_source(text), start)
-    ]
+    spans = [match.span() for match in _PARAGRAPH.finditer(plain_source(text), start)]
     bodies = [text[first:last].strip() for first, last in spans]
     titles = [_bold_title(body) for body in bodies]
     around = zip(spans, bodies, ["", *titles], titles, [*titles[1:], "-"], strict=False)
