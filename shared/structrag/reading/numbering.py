@@ -498,6 +498,7 @@ def is_back_matter(title: str) -> bool:
         (True, True)
     """
     title = title.replace("\u3000", "")
-    if title[:2].casefold() not in _BEGINNINGS:
-        return False
-    return _OF_ACT.split(title)[0].rstrip(" .:").casefold() in _BACK_MATTER
+    return (
+        title[:2].casefold() in _BEGINNINGS
+        and _OF_ACT.split(title)[0].rstrip(" .:").casefold() in _BACK_MATTER
+    )

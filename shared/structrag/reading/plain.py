@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -67,7 +67,8 @@ _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # its title is in capitals. (What begins with a class of characters is found several times faster.)
 _GAP = re.compile(
     r"""[0-9٠-٩۰-۹०-९０-９AS§](?<=[ \t].)(?:(?<=[ \t]{2}(?=
-        (?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.[\d \t]|(?:ARTICLE|Article)[ \t]+[IVX\d]).)
+        (?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.(?:\d|[ \t](?!\s*(?:[\r\n]|\Z)))
+        |(?:ARTICLE|Article)[ \t]+[IVX\d]).)
     |(?<=[.;:][ \t](?=\d{1,2}\.[ \t]*[A-Z]{3}).))""",
     re.VERBOSE,
 )
@@ -183,7 +184,7 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
         mark
         for i, line in enumerate(lines)
         if (i in gaps or MARK.match(text, line.left, line.right)) and i not in taken
-        for mark in _marks(text, lines, i, gaps.get(i, []))
+        for mark in _marks(text, lines, i, gaps[i])
     ]
     for mark in in_sequence(numbered):
         heading = _numbered_heading(text, lines, mark)
@@ -281,13 +282,13 @@ def _is_question(text: str, lines: list[_Line], i: int) -> bool:
 def _gaps(text: str, lines: list[_Line]) -> dict[int, list[int]]:
     """Where clauses start inside of lines, by line. A line longer than `_LONGEST_LINE` is a whole
     page, contents list and all, whose lines a loader has joined."""
-    places: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = defaultdict(list)
     starts = [line.start for line in lines]
     for match in _GAP.finditer(text):
         i = bisect(starts, match.start()) - 1
         line = lines[i]
         if line.left < match.start() and line.right - line.left <= _LONGEST_LINE:
-            places.setdefault(i, []).append(match.start())
+            places[i].append(match.start())
     return places
 
 
@@ -407,10 +408,8 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     """The kind of a title by rules 3 and 4: "capitals", "title", "back" or "". A number makes it
     ""."""
     line = lines[i]
-    if line.right - line.left > TITLE_LENGTH:
-        return ""
     title = text[line.left : line.right]
-    is_back = is_back_matter(title)
+    is_back = is_back_matter(title) and len(title) <= TITLE_LENGTH
     is_alone = line.opens and _blank(lines, i + 1)
     if not (is_back or (is_alone and _is_bare_title(title))) or MARK.match(title):
         return ""
@@ -561,7 +560,7 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
-    lines = []
+    lines: list[_Line] = []
     for written in unify_line_ends(text[start:end]).split("\n"):
         stop = start + len(written)
         after = min(stop + 1, end)
