@@ -285,10 +285,11 @@ def _gaps(text: str, lines: list[_Line]) -> dict[int, list[int]]:
     places: dict[int, list[int]] = defaultdict(list)
     starts = [line.start for line in lines]
     for match in _GAP.finditer(text):
-        i = bisect(starts, match.start()) - 1
+        place = match.start()
+        i = bisect(starts, place) - 1
         line = lines[i]
-        if line.left < match.start() and line.right - line.left <= _LONGEST_LINE:
-            places[i].append(match.start())
+        if line.left < place and line.right - line.left <= _LONGEST_LINE:
+            places[i].append(place)
     return places
 
 
