@@ -273,8 +273,9 @@ def show_index_text(node: TextNode, chunk: Chunk, *, passage: bool = True) -> No
     """Show each kind of model its text of a chunk that is indexed by another one.
 
     Embedding models see the index text, language models the text, or with `passage` False the index
-    text too; both as metadata without names of keys. LlamaIndex has one template for both, so the
-    text leaves the template; `node.text` stays. Plain nodes go through every store.
+    text too; both as metadata without names of keys, unless a document has its own
+    `metadata_template`. LlamaIndex has one template for both, so the text leaves the template;
+    `node.text` stays. Plain nodes go through every store.
     """
     body, template = chunk.extras.get("reduced"), node.text_template
     if not body or "{metadata_str}" not in template:
@@ -286,4 +287,5 @@ def show_index_text(node: TextNode, chunk: Chunk, *, passage: bool = True) -> No
         node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
     node.excluded_embed_metadata_keys.append(SEGMENT_TEXT_KEY)
     node.text_template = template.replace("{content}", "").strip()
-    node.metadata_template = "{value}"
+    if node.metadata_template == _PLAIN.metadata_template:
+        node.metadata_template = "{value}"

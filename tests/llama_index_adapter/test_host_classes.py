@@ -284,7 +284,7 @@ def test_an_index_refreshes_and_deletes_documents_by_our_parsers(
 @pytest.mark.parametrize("parser", PARSERS)
 def test_how_a_document_is_shown_holds_for_its_nodes(parser: Any) -> None:
     document = Document(
-        text=TEXTS["pump"],
+        text=f"{TEXTS['pump']}\n\n| part | mm |\n|---|---|\n| Seal | 4 |\n",
         metadata={"author": "A", "secret": "s"},
         excluded_embed_metadata_keys=["secret"],
         excluded_llm_metadata_keys=["author"],

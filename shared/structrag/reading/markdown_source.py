@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from structrag.records import SourceMap
@@ -75,6 +76,7 @@ def unify_line_ends(text: str) -> str:
     return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
 
 
+@lru_cache(maxsize=1)  # headings are looked for twice
 def plain_source(text: str) -> str:
     """A text of the same length and lines that holds nothing that only looks like Markdown.
 

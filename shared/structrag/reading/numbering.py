@@ -262,6 +262,8 @@ def _arabic(mark: re.Match[str]) -> str:
 
 
 def _arabic_value(shown: str) -> Value:
+    if shown.isdecimal():
+        return (int(shown),)
     digits = shown.rstrip(ascii_letters + "\u00a0 -")
     suffix = shown[len(digits) :].strip("\u00a0 -").lower()
     value: list[float] = [int(part) for part in re.split("[.．-]", digits)]
@@ -484,6 +486,10 @@ _BACK_MATTER = frozenset(
 )
 
 
+_BEGINNINGS = {title[:2] for title in _BACK_MATTER}
+_OF_ACT = re.compile(r"\s?[<〈(（]")  # 부칙 <제12호, 2024. 1. 1.>
+
+
 def is_back_matter(title: str) -> bool:
     """Whether a title without a number names what stands behind all chapters.
 
@@ -491,7 +497,8 @@ def is_back_matter(title: str) -> bool:
         >>> is_back_matter("REFERENCES"), is_back_matter("Literaturverzeichnis:")
         (True, True)
     """
-    title = re.split(r"\s?[<〈(（]", title)[
-        0
-    ]  # the act that they are of: 부칙 <제12호, 2024. 1. 1.>
-    return title.rstrip(" .:").replace("\u3000", "").casefold() in _BACK_MATTER
+    title = title.replace("\u3000", "")
+    return (
+        title[:2].casefold() in _BEGINNINGS
+        and _OF_ACT.split(title)[0].rstrip(" .:").casefold() in _BACK_MATTER
+    )

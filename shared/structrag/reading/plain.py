@@ -20,12 +20,14 @@ signatures are left out.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
+from structrag.reading.markdown_source import unify_line_ends
 from structrag.reading.numbering import (
     MARK,
     Number,
@@ -54,7 +56,6 @@ _EDGE = (
     "".join(filter(str.isspace, map(chr, range(0x3001))))
     + "\u200b\u200e\u200f\u2060\ufeff"
 )
-_EOL = re.compile(r"\r\n|\r|\n")
 _NOTE = re.compile(
     r"[(（][^\W\d_A-Z][^()（）\n]{2,40}[)）]"
 )  # (normative), of an annex
@@ -65,10 +66,10 @@ _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # Where line breaks were lost, a clause starts behind two spaces or more, or behind a sentence if
 # its title is in capitals. (What begins with a class of characters is found several times faster.)
 _GAP = re.compile(
-    r"""[ \t](?:
-        [ \t](?<=\S[ \t]{2})[ \t]*
-        (?=(?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.[\d \t]|(?:ARTICLE|Article)[ \t]+[IVX\d])
-    |(?<=[.;:][ \t])(?=\d{1,2}\.[ \t]*[A-Z]{3}))""",
+    r"""[0-9٠-٩۰-۹०-९０-９AS§](?<=[ \t].)(?:(?<=[ \t]{2}(?=
+        (?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.(?:\d|[ \t](?!\s*(?:[\r\n]|\Z)))
+        |(?:ARTICLE|Article)[ \t]+[IVX\d]).)
+    |(?<=[.;:][ \t](?=\d{1,2}\.[ \t]*[A-Z]{3}).))""",
     re.VERBOSE,
 )
 _LONGEST_LINE = 10_000  # characters in which titles are looked for
@@ -82,6 +83,7 @@ class _Line(NamedTuple):
     right: int
     end: int  # behind the line end
     blank: bool
+    opens: bool  # text behind a blank line or a page break
 
 
 _NO_NUMBER = Number("", "", ())
@@ -171,17 +173,18 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
         found.append(_Candidate(title, line.start, end, kind, level=level))
         taken.update((i, last or i))
 
-    for i, line in enumerate(lines):
-        level = 0 if line.blank else _underlined(text, lines, i)
-        if level:
+    opening = [i for i, line in enumerate(lines) if line.opens]
+    for i in opening:
+        if level := _underlined(text, lines, i):
             add(i, "underlined", level, i + 1)
-    for i in _with_indented_text(text, lines):
+    for i in _with_indented_text(text, lines, opening):
         add(i, "capitals")
+    gaps = _gaps(text, lines)
     numbered = [
         mark
         for i, line in enumerate(lines)
-        if not line.blank and i not in taken
-        for mark in _marks(text, lines, i)
+        if (i in gaps or MARK.match(text, line.left, line.right)) and i not in taken
+        for mark in _marks(text, lines, i, gaps[i])
     ]
     for mark in in_sequence(numbered):
         heading = _numbered_heading(text, lines, mark)
@@ -190,12 +193,13 @@ def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
         while i < len(lines) and lines[i].start < heading.end:
             taken.add(i)
             i += 1
-    for i in _questions(text, lines):
+    for i in _questions(text, lines, opening):
         if i not in taken:
             add(i, "title")
-    for i, line in enumerate(lines):
-        kind = "" if line.blank or i in taken else _bare_kind(text, lines, i)
-        if kind:
+    # What stands behind all chapters is no heading where there is no other.
+    inside = (i for i, line in enumerate(lines) if found and not line.opens)
+    for i in chain(opening, inside):
+        if i not in taken and (kind := _bare_kind(text, lines, i)):
             add(i, kind)
     return sorted(found, key=lambda heading: heading.start)
 
@@ -236,18 +240,15 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
     return 1 if text[below.left] == "=" else 2
 
 
-def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
+def _with_indented_text(text: str, lines: list[_Line], opening: list[int]) -> list[int]:
     """Rule 3 without a blank line: at least three different titles in capitals at the margin, each
     directly above indented text, as pages of a manual have them."""
     titles: dict[int, str] = {}
-    for i, (line, below) in enumerate(pairwise(lines)):
-        if (
-            line.blank
-            or below.blank
-            or line.left > line.start
-            or not _opens(text, lines, i)
-        ):
+    for i in opening:
+        line = lines[i]
+        if line.left > line.start or _blank(lines, i + 1):
             continue
+        below = lines[i + 1]
         title = text[line.left : line.right]
         is_indented = below.left - below.start >= 3
         if is_indented and title.isupper() and is_clean(title) and title[-1].isalpha():
@@ -256,12 +257,9 @@ def _with_indented_text(text: str, lines: list[_Line]) -> list[int]:
     return list(titles) if is_used else []
 
 
-def _questions(text: str, lines: list[_Line]) -> list[int]:
+def _questions(text: str, lines: list[_Line], paragraphs: list[int]) -> list[int]:
     """Rule 5: at least three questions alone on their lines, each above its answer, where at least
     every third paragraph from the first on is one."""
-    paragraphs = [
-        i for i, line in enumerate(lines) if not line.blank and _opens(text, lines, i)
-    ]
     found = [
         place for place, i in enumerate(paragraphs) if _is_question(text, lines, i)
     ]
@@ -281,18 +279,31 @@ def _is_question(text: str, lines: list[_Line], i: int) -> bool:
     return is_begun and ":" not in title
 
 
-def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
+def _gaps(text: str, lines: list[_Line]) -> dict[int, list[int]]:
+    """Where clauses start inside of lines, by line. A line longer than `_LONGEST_LINE` is a whole
+    page, contents list and all, whose lines a loader has joined."""
+    places: dict[int, list[int]] = defaultdict(list)
+    starts = [line.start for line in lines]
+    for match in _GAP.finditer(text):
+        place = match.start()
+        i = bisect(starts, place) - 1
+        line = lines[i]
+        if line.left < place and line.right - line.left <= _LONGEST_LINE:
+            places[i].append(place)
+    return places
+
+
+def _marks(
+    text: str, lines: list[_Line], i: int, gaps: list[int]
+) -> Iterator[NumberedLine]:
     """Rule 2: the numbers and labels that may start a heading in line `i`."""
     line = lines[i]
-    # A longer line is a whole page, contents list and all, whose lines a loader has joined.
-    end = line.right if line.right - line.left <= _LONGEST_LINE else line.left
-    gaps = [match.end() for match in _GAP.finditer(text, line.left, end)]
     for start, stop in zip([line.left, *gaps], [*gaps, line.right], strict=True):
         first = start == line.left
         mark = MARK.match(text, start, stop)
         if not mark:
             continue
-        is_free = not first or _opens(text, lines, i)
+        is_free = not first or line.opens
         if not (is_free or is_labelled(mark)):
             continue
         number = read_number(mark)
@@ -382,11 +393,6 @@ def _with_rest(
     return heading
 
 
-def _opens(text: str, lines: list[_Line], i: int) -> bool:
-    """Whether line `i` comes behind a blank line or a page break."""
-    return _blank(lines, i - 1) or "\f" in text[lines[i].start : lines[i].left]
-
-
 def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> bool:
     """The next line is blank, or begins a sentence or a title without a number."""
     if _blank(lines, i + 1):
@@ -400,18 +406,18 @@ def _stands_alone(text: str, lines: list[_Line], i: int, has_title: bool) -> boo
 
 
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
-    """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
+    """The kind of a title by rules 3 and 4: "capitals", "title", "back" or "". A number makes it
+    ""."""
     line = lines[i]
     title = text[line.left : line.right]
-    if len(title) > TITLE_LENGTH or MARK.match(title):
-        return ""
-    is_alone = _opens(text, lines, i) and _blank(lines, i + 1)
-    if not ((is_alone and _is_bare_title(title)) or is_back_matter(title)):
+    is_back = is_back_matter(title) and len(title) <= TITLE_LENGTH
+    is_alone = line.opens and _blank(lines, i + 1)
+    if not (is_back or (is_alone and _is_bare_title(title))) or MARK.match(title):
         return ""
     following = _next_filled(lines, i + 1, len(lines))
     if following is None:
         return ""
-    if is_back_matter(title):
+    if is_back:
         return "back"
     left = lines[following].left
     stop = _paragraph_end(lines, following)
@@ -516,15 +522,13 @@ def _without_lists(text: str, candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
     """The run, or nothing if three in a row could be siblings."""
-    siblings = 0
-    for above, below in pairwise(run):
-        if above.kind == below.kind and _is_sibling(above.number, below.number):
-            siblings += 1
+    siblings = sum(
+        above.kind == below.kind
+        and above.number.family == below.number.family
+        and len(below.number.value) <= len(above.number.value)
+        for above, below in pairwise(run)
+    )
     return run if siblings < 2 else []
-
-
-def _is_sibling(above: Number, below: Number) -> bool:
-    return above.family == below.family and len(below.value) <= len(above.value)
 
 
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
@@ -557,13 +561,17 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
-    lines = []
-    ends = [match.span() for match in _EOL.finditer(text, start, end)]
-    for stop, after in (*ends, (end, end)):
+    lines: list[_Line] = []
+    for written in unify_line_ends(text[start:end]).split("\n"):
+        stop = start + len(written)
+        after = min(stop + 1, end)
         if start < after:
-            line = text[start:stop].lstrip(_EDGE)
+            line = written.lstrip(_EDGE)
             left = stop - len(line)
             right = left + len(line.rstrip(_EDGE))
-            lines.append(_Line(start, left, right, after, not line))
+            opens = left < stop and (
+                not lines or lines[-1].blank or "\f" in text[start:left]
+            )
+            lines.append(_Line(start, left, right, after, not line, opens))
             start = after
     return lines

@@ -96,7 +96,7 @@ def _run_in_title(text: str, begin: int, right: int) -> tuple[int, int] | None:
         title = text[begin : match.start()]
         # Behind a dash or a wide space a clause must follow, not the rest of a title.
         before_clause = match["mark"] or right - match.end() > 40
-        if is_clean(title) and before_clause and not text[match.end()].islower():
+        if before_clause and not text[match.end()].islower() and is_clean(title):
             return match.span()
         words = title.split()
         if match["mark"] and words and len(words[-1]) > 1:

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from structrag.errors import InvalidParameter, warn_user
 from structrag.reading.formats import format_named
 from structrag.reading.html.text import MappedText
-from structrag.reading.markdown import line_starts, plain_title
+from structrag.reading.markdown import plain_title
 from structrag.reading.markdown_source import plain_source
 from structrag.reading.numbering import (
     MARK,
@@ -207,14 +205,19 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
 
 # A line of bold runs and nothing else: `**2 Methods**`, `**2** **Methods**`.
 _BOLD_LINE = re.compile(r"(?:\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*[ \t]*)+")
-_FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
+# Lines between blank ones. Fenced code is a part of one.
+_PARAGRAPH = re.compile(
+    r"""^(?:[ ]{0,3}(?P<fence>`{3,}|~{3,}).*(?:\n(?![ ]{0,3}(?P=fence)).*)*(?:\n.*)?\n?
+    |[^\S\n]*\S.*\n?)+""",
+    re.MULTILINE | re.VERBOSE,
+)
 # Marks of bold text and the full stop before, escapes.
 _UNSEEN = re.compile(
     r"[.*\\](?:(?<=\.)\*\*[ \t]*\Z|(?<=\*)\*(?:[ \t]*\Z)?|(?<=\\)(?=[!-/:-@\[-`{-~]))"
 )
-_INK = re.compile(r"\S+")
+_INK = re.compile(r"\S[^\r\n]*")
 _ITEM = re.compile(r"\d{1,9}[.)][ \t]")
-_LIST = re.compile(rf"^{_ITEM.pattern}.*\n{_ITEM.pattern}", re.MULTILINE)
+_LIST = re.compile(rf"\n{_ITEM.pattern}.*\n{_ITEM.pattern}")
 _INDENTED = re.compile(r"\s{0,9}\n[ \t]{2,9}\S")  # goes on with an item
 _NO_TEXT = re.compile(
     r"[|>`~<]|!?\["
@@ -234,14 +237,14 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
         ['Pumps', 'Taps']
     """
     view = MappedText()
-    has_lists = _LIST.search(text, start)
-    spans = list(_paragraphs(text, start))
-    bodies = [text[first:last].rstrip() for first, last in spans]
-    titles = [_bold_title(body.lstrip()) for body in bodies]
+    has_lists = _LIST.search(f"\n{text}", start)
+    spans = [match.span() for match in _PARAGRAPH.finditer(plain_source(text), start)]
+    bodies = [text[first:last].strip() for first, last in spans]
+    titles = [_bold_title(body) for body in bodies]
     around = zip(spans, bodies, ["", *titles], titles, [*titles[1:], "-"], strict=False)
     has_bold = False
-    for (first, last), body, above, title, below in around:
-        words, end = body.lstrip(), first + len(body)
+    for (first, last), words, above, title, below in around:
+        end = first + len(text[first:last].rstrip())
         item = _ITEM.match(words)
         is_item = item and (
             _INDENTED.match(text, last)
@@ -250,7 +253,8 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
         if is_item or _NO_TEXT.match(words):
             view.add(_inked(text[first:end]), first, end, exact=True)
             first = end
-        for mark in _UNSEEN.finditer(text, first, end):
+        marked = "*" in words or "\\" in words
+        for mark in _UNSEEN.finditer(text, first, end) if marked else ():
             view.add(text[first : mark.start()], first, mark.start(), exact=True)
             first = mark.end()
         view.add(text[first:end], first, end, exact=True)
@@ -275,7 +279,7 @@ def unmarked_headings(text: str, start: int = 0) -> list[Heading]:
 
 def _inked(text: str) -> str:
     """Something of the same size that holds no title."""
-    return _INK.sub(lambda word: "|" * len(word[0]), text)
+    return _INK.sub(lambda line: "|" * len(line[0]), text)
 
 
 def _bold_title(paragraph: str) -> str:
@@ -286,29 +290,6 @@ def _bold_title(paragraph: str) -> str:
     if MARK.match(title):
         title = title.removesuffix(".")
     return title if is_short_title(title) else ""
-
-
-def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The spans of lines between blank ones, line ends included. Fenced code is one span."""
-    source = plain_source(text)
-    lines = line_starts(source[start:], start)
-    first = None
-    fence = ""
-    for begin, end in pairwise(lines):
-        line = source[begin:end]
-        opening = _FENCE.match(line)
-        mark = opening[0].strip() if opening else ""
-        if not fence:
-            fence = mark
-        elif mark.startswith(fence):
-            fence = ""
-        if line.strip() or fence:
-            first = begin if first is None else first
-        elif first is not None:
-            yield first, begin
-            first = None
-    if first is not None:
-        yield first, lines[-1]
 
 
 LONG = 8_000  # characters, about three pages; less may well have no heading

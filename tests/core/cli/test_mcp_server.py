@@ -114,11 +114,17 @@ async def test_a_citation_is_resolved_in_the_file_as_it_is_now(
         )
 
 
-async def test_the_page_of_a_citation_is_shown(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [b"valve.pdf", b"\xff\xe9.pdf", b"\xe9/ \xed\xa0\xbd.pdf"]
+)
+async def test_the_page_of_a_citation_is_shown(folder: Path, name: bytes) -> None:
     lines = ["The valve opens at 30 bar.", "It closes at 20 bar."]
-    (folder / "valve.pdf").write_bytes(
-        made(lambda canvas: write(canvas, lines, 60, 700))
-    )
+    path = folder / os.fsdecode(name)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(made(lambda canvas: write(canvas, lines, 60, 700)))
+    except OSError:
+        pytest.skip("this file system takes only names in UTF-8")
     async with connected(folder) as client:
         (found,) = await called(client, "search", query="valve opens at", k=1)
         shown = await client.call_tool("show_page", {"citation": found["citation"]})
@@ -128,6 +134,9 @@ async def test_the_page_of_a_citation_is_shown(folder: Path) -> None:
         (other,) = await called(client, "search", query="filter", k=1)
         message = await refused(client, "show_page", citation=other["citation"])
         assert "pump.md" in message and "is not a PDF" in message
+        path.write_bytes(b"no PDF")
+        message = await refused(client, "show_page", citation=found["citation"])
+        assert ".pdf" in message and "is not a PDF" in message
 
 
 async def test_numbers_limit_what_comes(folder: Path) -> None:
