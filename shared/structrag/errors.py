@@ -280,7 +280,7 @@ _said: ContextVar[set[str]] = ContextVar("said")
 
 @contextmanager
 def said_once(said: set[str]) -> Iterator[None]:
-    """Have `warn_user` leave out sentences that are in `said`, and add those that it says."""
+    """Have `warn_user` say no sentence twice that it is to say `once`. `said` keeps them."""
     token = _said.set(said)
     try:
         yield
@@ -288,11 +288,11 @@ def said_once(said: set[str]) -> Iterator[None]:
         _said.reset(token)
 
 
-def warn_user(message: str) -> None:
-    """Warn of the line outside of structrag and its hosts that led here. The algorithms of one
-    runner say the same only once."""
+def warn_user(message: str, once: bool = False) -> None:
+    """Warn of the line outside of structrag and its hosts that led here; with `once`, a runner's
+    first time only."""
     said = _said.get(set())
-    if message in said:
+    if once and message in said:
         return
     said.add(message)
     frame: FrameType | None = sys._getframe(1)

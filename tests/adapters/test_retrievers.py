@@ -298,7 +298,7 @@ async def test_documents_come_change_and_go_and_are_saved(
     if case.endswith("a store"):
         del chosen["embedding"]
     documents, kind = framework.documents(TEXTS), framework.kind(name)
-    said = pytest.warns(UserWarning, match="could not be used, .*: chunks 6")
+    said = pytest.warns(UserWarning, match="could not be used; .*: chunks 6")
     with said if "llm" in chosen else nullcontext():
         retriever = kind.from_documents(documents, **chosen)
         fresh = {**chosen, **(options() if case.endswith("a store") else {})}

@@ -161,7 +161,7 @@ class GapModel:
             normalised=self.normalised,
         )
         if self.source in _SAID:
-            warn_user(_SAID[self.source])
+            warn_user(_SAID[self.source], once=True)
         return margins
 
 

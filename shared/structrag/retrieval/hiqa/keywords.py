@@ -214,7 +214,7 @@ class Keywords:
                 self._table = new = self._updated(reader)
                 nameless = self._detect and not new.names.keys
                 if nameless and new.n_documents >= FEWEST_DOCUMENTS:
-                    warn_user(NOTHING_TELLS_APART)
+                    warn_user(NOTHING_TELLS_APART, once=True)
             return self._table
 
     def _updated(self, reader: CorpusReader) -> KeywordTable:
