@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -22,6 +23,7 @@ from structrag.retrieval.d3.selection import (
 from structrag.text.tokens import count_tokens
 
 CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK
+SIZES = (500, 1000, 2000)  # others that CHUNK is run with
 ONE_CALL = 10**9  # context tokens: whatever there is goes into one call
 
 RELEVANCE_PROMPT = """\
@@ -149,6 +151,7 @@ def map_reduce_optimized_flow(
 BASELINES: dict[str, Callable[[str, Sequence[Chunk]], Flow[Evidence]]] = {
     "PARAGRAPH": paragraph_flow,
     "CHUNK": chunk_flow,
+    **{f"CHUNK {size}": partial(chunk_flow, chunk_tokens=size) for size in SIZES},
     "MAP-REDUCE": map_reduce_flow,
     "MAP-REDUCE OPTIMIZED": map_reduce_optimized_flow,
 }
