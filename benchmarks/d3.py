@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -109,11 +108,10 @@ def compare(
 
 def by_length(question: Question, dataset: Dataset) -> str:
     """The third of the documents, by length, that the question's document is in."""
-    sizes = {name: count_tokens(text) for name, text in dataset.texts.items()}
-    order = sorted(sizes.values())
-    thirds = [bisect_left(order, size) * 3 // len(order) for size in order]
-    own = thirds[order.index(sizes[document_of(question)])]
-    lengths = [size for size, third in zip(order, thirds, strict=True) if third == own]
+    sizes = sorted((count_tokens(text), name) for name, text in dataset.texts.items())
+    thirds = {name: i * 3 // len(sizes) for i, (_, name) in enumerate(sizes)}
+    own = thirds[document_of(question)]
+    lengths = [size for size, name in sizes if thirds[name] == own]
     # Shorter ones begin with a blank, and are first in alphabetical order.
     return f"{lengths[0]:6,} to {lengths[-1]:,} tokens"
 
@@ -213,12 +211,10 @@ def evidence(names: Sequence[str], embedder: str, questions: int | None) -> str:
     for name in names:
         whole = visible(load_or_exit(name))
         dataset = sampled(whole, CUAD_DOCUMENTS if name == "cuad" else None, questions)
-        share = (
-            ""
-            if len(dataset.documents) == len(whole.documents)
-            else f" (of {len(whole.documents)})"
+        size = (
+            f"{len(dataset.documents)} of {len(whole.documents)} documents, "
+            f"{len(dataset.questions)} questions"
         )
-        size = f"{len(dataset.documents)} documents{share}, {len(dataset.questions)} questions"
         print(f"{name}: {size}", file=sys.stderr)
         results[name] = size, evidence_scores(dataset, model, cache)
         summaries[name] = summary_scores(dataset, model, cache)
@@ -251,7 +247,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--questions", type=int, help="at most so many")
     parser.add_argument("--cache", type=Path, help="file that keeps finished calls")
-    parser.add_argument("--max-concurrency", type=int, default=8)
     parser.add_argument(
         "--output", type=Path, default=RESULTS, help="folder for the results"
     )
@@ -269,11 +264,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     dataset = sampled(load_or_exit(options.set or "qasper"), None, options.questions)
     llm = oracle_for(dataset) if options.oracle else loaded_model(options.llm)
     cache = Cache(options.cache) if options.cache else None
-    models = {"cache": cache, "max_concurrency": options.max_concurrency}
     of_d3 = [name for name in names if name in D3]
     papers = oracle_for(dataset, preset="paper") if options.oracle else llm
-    results = compare(dataset, names, llm=llm, **models)
-    results |= compare(dataset, of_d3, preset="paper", llm=papers, **models)
+    results = compare(dataset, names, llm=llm, cache=cache)
+    results |= compare(dataset, of_d3, preset="paper", llm=papers, cache=cache)
     text = page(f"D3 with {llm.name}", dataset, results, oracle=options.oracle)
     if options.oracle and "D3-BASE" in names:
         several = {
