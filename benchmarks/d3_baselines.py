@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -22,6 +23,7 @@ from structrag.retrieval.d3.selection import (
 from structrag.text.tokens import count_tokens
 
 CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK
+SIZES = (500, 1000, 2000)  # others that CHUNK is run with
 ONE_CALL = 10**9  # context tokens: whatever there is goes into one call
 
 RELEVANCE_PROMPT = """\
@@ -35,38 +37,16 @@ Does this paragraph hold information that helps to answer the question? \
 Answer with "yes" or "no" and nothing else."""
 
 _WORD = re.compile(r"\w+")
-_YES = {
-    "yes",
-    "true",
-    "relevant",
-    "1",
-    "y",
-    "ja",
-    "oui",
-    "sí",
-    "si",
-    "sim",
-    "да",
-    "是",
-    "是的",
-    "相关",
-    "はい",
-    "نعم",
-}
+_YES = "yes true relevant 1 y ja oui sí si sim да 是 是的 相关 はい نعم"
 
 
-def paragraph_flow(
-    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
-) -> Flow[Evidence]:
+def paragraph_flow(question: str, paragraphs: Sequence[Chunk]) -> Flow[Evidence]:
     """PARAGRAPH: one call for each paragraph, which is evidence if the answer is yes. A failed call
     is counted and selects nothing.
-
-    Of the settings, the token counter holds.
 
     Raises:
         NoModel: there is no language model.
     """
-    counter = (settings or Selection()).counter
     prompts = [
         RELEVANCE_PROMPT.format(paragraph=paragraph.text.strip(), question=question)
         for paragraph in paragraphs
@@ -76,7 +56,7 @@ def paragraph_flow(
         answers = yield [Ask(prompt, "d3.relevance/1") for prompt in prompts]
     cost = StageCost()
     for prompt, answer in zip(prompts, answers, strict=True):
-        cost += call_cost(prompt, answer, counter)
+        cost += call_cost(prompt, answer)
     reasons = [answer.reason for answer in answers if isinstance(answer, Failed)]
     for reason in reasons:
         if isinstance(reason, NoModel):
@@ -97,58 +77,39 @@ def paragraph_flow(
 
 
 def chunk_flow(
-    question: str,
-    paragraphs: Sequence[Chunk],
-    settings: Selection | None = None,
-    *,
-    chunk_tokens: int = CHUNK_TOKENS,
+    question: str, paragraphs: Sequence[Chunk], *, chunk_tokens: int = CHUNK_TOKENS
 ) -> Flow[Evidence]:
-    """CHUNK: the strategy "base" over all paragraphs, `chunk_tokens` of them a call. Of the
-    settings, the strategy does not hold."""
+    """CHUNK: the strategy "base" over all paragraphs, `chunk_tokens` of them a call."""
     check_at_least("chunk_tokens", chunk_tokens, 1)
-    settings = replace(settings or Selection(), strategy="base")
-    frame = settings.counter(settings.prompt.format(paragraphs="", question=question))
-    room = chunk_tokens + frame + settings.answer_tokens
+    settings = Selection("base")
+    frame = count_tokens(settings.prompt.format(paragraphs="", question=question))
     # Of a window that is estimated a part stays empty.
-    if settings.counter is count_tokens:
-        room = ceil(room / ESTIMATED_SHARE)
+    room = ceil((chunk_tokens + frame + settings.answer_tokens) / ESTIMATED_SHARE)
     settings = replace(settings, context_tokens=room)
     return (yield from select_flow(question, paragraphs, settings))
 
 
-def map_reduce_flow(
-    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
-) -> Flow[Evidence]:
+def map_reduce_flow(question: str, paragraphs: Sequence[Chunk]) -> Flow[Evidence]:
     """MAP-REDUCE: PARAGRAPH, then what is left together in one call of "base", however long."""
-    first = yield from paragraph_flow(question, paragraphs, settings)
+    first = yield from paragraph_flow(question, paragraphs)
     kept = [paragraphs[i] for i in first.positions]
-    settings = replace(
-        settings or Selection(), strategy="base", context_tokens=ONE_CALL
-    )
+    settings = Selection("base", context_tokens=ONE_CALL)
     return _joined(first, (yield from select_flow(question, kept, settings)))
 
 
 def map_reduce_optimized_flow(
-    question: str,
-    paragraphs: Sequence[Chunk],
-    settings: Selection | None = None,
-    *,
-    chunk_tokens: int = CHUNK_TOKENS,
+    question: str, paragraphs: Sequence[Chunk]
 ) -> Flow[Evidence]:
     """MAP-REDUCE OPTIMIZED: CHUNK, then CHUNK over what it kept."""
-    first = yield from chunk_flow(
-        question, paragraphs, settings, chunk_tokens=chunk_tokens
-    )
+    first = yield from chunk_flow(question, paragraphs)
     kept = [paragraphs[i] for i in first.positions]
-    return _joined(
-        first,
-        (yield from chunk_flow(question, kept, settings, chunk_tokens=chunk_tokens)),
-    )
+    return _joined(first, (yield from chunk_flow(question, kept)))
 
 
 BASELINES: dict[str, Callable[[str, Sequence[Chunk]], Flow[Evidence]]] = {
     "PARAGRAPH": paragraph_flow,
     "CHUNK": chunk_flow,
+    **{f"CHUNK {size}": partial(chunk_flow, chunk_tokens=size) for size in SIZES},
     "MAP-REDUCE": map_reduce_flow,
     "MAP-REDUCE OPTIMIZED": map_reduce_optimized_flow,
 }
@@ -159,7 +120,7 @@ def says_yes(answer: str) -> bool:
     words = _WORD.findall(answer.rpartition("</think>")[2].casefold())
     if words[:1] == ["answer"]:
         del words[0]
-    return bool(words) and words[0] in _YES
+    return bool(words) and words[0] in _YES.split()
 
 
 def _joined(first: Evidence, second: Evidence) -> Evidence:

@@ -3,23 +3,20 @@ same embedder and statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from benchmarks.d3_oracle import gold_chunks
 from benchmarks.d3_systems import document_of
-from benchmarks.paper_metrics import (
-    evidence_f1,
-)
+from benchmarks.hiqa_scores import Sizes, against, recall_points
+from benchmarks.paper_metrics import evidence_f1
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question
 from structrag.evaluation import (
     SpanMeasure,
-    paired_bootstrap,
-    recall_at_budget,
     span_recall,
     spans_of,
 )
@@ -41,7 +38,10 @@ BUDGET, TOP = 1000, 3
 SUMMARIES = (40, 60, 100, 142)  # most tokens of a summary
 FIRST = 5  # sections that the stand-in for a reader may name
 RECALL, F1 = f"recall at {BUDGET:,} tokens", f"evidence F1 of the first {TOP}"
-OWN = "D3"
+OWN, ALL = "D3", "F1 of all that fit"
+SCORED, PARTS, WITHIN = "paragraphs scored", "parts scored", "evidence in them"
+COLUMNS = {RECALL: 100, F1: 100, ALL: 100, SCORED: 1, PARTS: 1, WITHIN: 100}
+ROUTES = {"BM25": ("bm25",), "dense": ("dense",), "fused": ("bm25", "dense")}
 READING = (
     "Each question is searched inside its own document, by the paragraphs' text and heading path; "
     "all systems have the same vectors "
@@ -93,27 +93,21 @@ def evidence_scores(
             index.searched(PARAGRAPHS), index.runner, question.question, where
         ).items():
             figures = ranking_figures(question, ranking, paragraphs, measure)
-            found.setdefault(name, Measured()).note(
-                **figures, paragraphs=len(paragraphs), parts=0, within=1
-            )
+            figures |= {SCORED: len(paragraphs), PARTS: 0, WITHIN: 1}
+            found.setdefault(name, Measured()).note(**figures)
         result = retriever.result(question.question, where=where)
         ranking = [hit.chunk for hit in sorted(result.hits, key=lambda hit: hit.rank)]
-        routed = (
-            span_recall(question.gold, spans_of(ranking), measure, mode=question.mode)
-            or 0.0
+        routed, most = (
+            span_recall(question.gold, spans_of(chunks), measure, mode=question.mode)
+            for chunks in (ranking, paragraphs)
         )
-        most = (
-            span_recall(
-                question.gold, spans_of(paragraphs), measure, mode=question.mode
-            )
-            or 1.0
-        )
-        found.setdefault(OWN, Measured()).note(
-            **ranking_figures(question, ranking, paragraphs, measure),
-            paragraphs=result.cost["select"].scored,
-            parts=result.cost["route"].scored,
-            within=routed / most,
-        )
+        figures = ranking_figures(question, ranking, paragraphs, measure)
+        figures |= {
+            SCORED: result.cost["select"].scored,
+            PARTS: result.cost["route"].scored,
+            WITHIN: (routed or 0.0) / (most or 1.0),
+        }
+        found.setdefault(OWN, Measured()).note(**figures)
     return found
 
 
@@ -125,15 +119,15 @@ def plain_rankings(
     mask = row_mask(reader.select(where), len(reader))
     scores = runner.run(_scores_flow(reader, question, mask))
 
-    def ranked(value: Callable[[dict[str, float]], float]) -> list[Chunk]:
-        order = sorted(scores, key=lambda row: (-round(value(scores[row]), 9), row))
-        return [reader.chunk(row) for row in order if value(scores[row]) > 0]
-
-    return {
-        "BM25": ranked(lambda each: each["bm25"]),
-        "dense": ranked(lambda each: each["dense"]),
-        "fused": ranked(lambda each: (each["bm25"] + each["dense"]) / 2),
-    }
+    rankings = {}
+    for name, routes in ROUTES.items():
+        values = {
+            row: round(sum(own[route] for route in routes), 9)
+            for row, own in scores.items()
+        }
+        order = sorted(values, key=lambda row: (-values[row], row))
+        rankings[name] = [reader.chunk(row) for row in order if values[row] > 0]
+    return rankings
 
 
 def _scores_flow(
@@ -153,35 +147,27 @@ def ranking_figures(
     """Recall at the budget, the last paragraph cut where it ends, and evidence F1 of the first few
     and of what fits whole."""
     sizes = [count_tokens(chunk.text) for chunk in ranking]
-    recall = recall_at_budget(
-        question.gold,
-        spans_of(ranking),
-        BUDGET,
-        measure,
-        sizes=sizes,
-        mode=question.mode,
-    )
-    fitting = (
-        int(np.searchsorted(np.cumsum(sizes), BUDGET, side="right")) if sizes else 0
-    )
+    fitting = int(np.searchsorted(np.cumsum(sizes), BUDGET, side="right"))
     gold = gold_lists(question, paragraphs)
     ids = [chunk.id for chunk in ranking]
     return {
-        RECALL: recall or 0.0,
+        RECALL: recall(question, ranking, measure),
         F1: evidence_f1(gold, ids[:TOP]) or 0.0,
-        "F1 of all that fit": evidence_f1(gold, ids[: max(1, fitting)]) or 0.0,
+        ALL: evidence_f1(gold, ids[: max(1, fitting)]) or 0.0,
     }
+
+
+def recall(question: Question, ranking: Sequence[Chunk], measure: SpanMeasure) -> float:
+    """Of ranked paragraphs within the budget."""
+    sizes = Sizes(count_tokens)
+    points = recall_points(ranking, question, measure, sizes, k=TOP, budgets=(BUDGET,))
+    return points[f"{BUDGET:,} tokens"]
 
 
 def gold_lists(question: Question, paragraphs: Sequence[Chunk]) -> list[list[str]]:
     """The ids of the gold paragraphs: one list, or one for each span where any is enough."""
     spans = [(span,) for span in question.gold] if question.any else [question.gold]
-    alone = [
-        Question(
-            question.id, question.question, question.answers, tuple(each), question.any
-        )
-        for each in spans
-    ]
+    alone = [replace(question, gold=tuple(each)) for each in spans]
     lists = [[chunk.id for chunk in gold_chunks(each, paragraphs)] for each in alone]
     return [ids for ids in lists if ids] or [["none"]]
 
@@ -214,15 +200,14 @@ def summary_scores(
             rankings = plain_rankings(
                 index.reader(), index.runner, question.question, where
             )
-            ranking = rankings["fused"]
             hit = [
-                [
+                any(
                     each.doc_id == doc_id and each.start < end and start < each.end
-                    for each in ranking[:FIRST]
-                ]
+                    for each in rankings["fused"][:FIRST]
+                )
                 for doc_id, start, end in question.gold
             ]
-            shares.append((max if question.any else np.mean)([any(row) for row in hit]))
+            shares.append((max if question.any else np.mean)(hit))
         sizes = [count_tokens(chunk.index_text) for chunk in index.chunks()]
         found[tokens] = (sum(sizes) / len(dataset.documents), float(np.mean(shares)))
     return found
@@ -231,40 +216,24 @@ def summary_scores(
 def evidence_table(found: dict[str, Measured]) -> str:
     """One row a system; D3 against each of the others with the 95% interval of a paired
     bootstrap."""
-    head = [
-        "system",
-        RECALL,
-        F1,
-        "F1 of all that fit",
-        "paragraphs scored",
-        "parts scored",
-        "evidence in them",
-    ]
-    head += [f"D3 minus it: {RECALL}", f"D3 minus it: {F1}"]
-    rows = []
-    for name, system in found.items():
-        row = [
+    rows = [
+        [
             name,
+            *(f"{COLUMNS[each] * system.mean(each):.1f}" for each in COLUMNS),
             *(
-                f"{100 * system.mean(each):.1f}"
-                for each in (RECALL, F1, "F1 of all that fit")
+                "" if name == OWN else difference(found[OWN], system, each)
+                for each in (RECALL, F1)
             ),
         ]
-        row += [f"{system.mean(each):.1f}" for each in ("paragraphs", "parts")] + [
-            f"{100 * system.mean('within'):.1f}"
-        ]
-        row += [
-            "" if name == OWN else difference(found[OWN], system, each)
-            for each in (RECALL, F1)
-        ]
-        rows.append(row)
-    return markdown_table(head, rows, labels=1)
+        for name, system in found.items()
+    ]
+    minus = [f"D3 minus it: {each}" for each in (RECALL, F1)]
+    return markdown_table(["system", *COLUMNS, *minus], rows, labels=1)
 
 
 def difference(own: Measured, other: Measured, name: str) -> str:
     """In points, with its interval."""
-    found = paired_bootstrap(own.values[name], other.values[name])
-    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    return against(own.values[name], other.values[name])
 
 
 def evidence_page(
@@ -280,18 +249,19 @@ def evidence_page(
     ]
     for name, (size, found) in results.items():
         parts += [f"### {name}: {size}", evidence_table(found)]
-    if summaries:
-        names = list(summaries)
-        rows = []
-        for tokens in SUMMARIES:
-            figures = [
-                f"{100 * summaries[name][tokens][1]:.1f} ({summaries[name][tokens][0]:,.0f})"
-                for name in names
-            ]
-            rows.append([f"{tokens}", *figures])
-        parts += [
-            "### How long summaries must be",
-            OUTLINES,
-            markdown_table(["most tokens of a summary", *names], rows, labels=1),
+    rows = [
+        [
+            f"{tokens}",
+            *(
+                f"{100 * of_set[tokens][1]:.1f} ({of_set[tokens][0]:,.0f})"
+                for of_set in summaries.values()
+            ),
         ]
+        for tokens in SUMMARIES
+    ]
+    parts += [
+        "### How long summaries must be",
+        OUTLINES,
+        markdown_table(["most tokens of a summary", *summaries], rows, labels=1),
+    ]
     return "\n\n".join(parts) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -42,8 +43,9 @@ class Oracle:
 
     It reads prompts by what they show: ids in square brackets in front of a section's path or a
     paragraph's beginning. So it never names what was not shown, and answers nothing where no gold
-    is. Sections shown by name, as with preset `paper`, it names. With `extra` it names, of an
-    outline with ids, so many sections more than hold gold, those behind the first that does.
+    is. Self-ask it gives a follow-up question for each paragraph of the evidence. Sections shown
+    by name, as with preset `paper`, it names. With `extra` it names, of an outline with ids, so
+    many sections more than hold gold, those behind the first that does.
     """
 
     name = "oracle"
@@ -57,38 +59,44 @@ class Oracle:
         selection: Selection | None = None,
     ) -> None:
         self.extra = extra
-        short = replace(selection or Selection(), strategy="hierbase")
-        self.answers = {question.question: question.answers for question in questions}
-        self.paragraphs: dict[str, set[str]] = {}
-        self.sections: dict[str, set[str]] = {}
+        self._short = replace(selection or Selection(), strategy="hierbase")
+        self.answers: dict[str, Sequence[str]] = {}
+        self.paragraphs: dict[str, set[str]] = defaultdict(set)
+        self.sections: dict[str, set[str]] = defaultdict(set)
+        self.follow_ups: dict[str, list[str]] = {}
         for question in questions:
-            gold = gold_chunks(question, paragraphs)
-            texts = [chunk.text for chunk in gold] + short_forms(gold, short)
-            routed = [
-                s
-                for s in sections
-                if any(
-                    s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold
-                )
-            ]
-            self.paragraphs.setdefault(question.question, set()).update(
-                text.strip()[:SHOWN] for text in texts
-            )
-            self.sections.setdefault(question.question, set()).update(
-                map(_shown_path, routed)
-            )
+            asked, gold = question.question, gold_chunks(question, paragraphs)
+            parts = [f"{asked} Part {i}." for i in range(1, len(gold) + 1)]
+            self.follow_ups[asked] = parts if len(parts) > 1 else [asked]
+            for text, known in [
+                (asked, gold),
+                *zip(parts, ([one] for one in gold), strict=True),
+            ]:
+                self.answers[text] = question.answers
+                self._learn(text, known, sections)
+
+    def _learn(
+        self, asked: str, gold: Sequence[Chunk], sections: Sequence[Chunk]
+    ) -> None:
+        texts = [chunk.text for chunk in gold] + short_forms(gold, self._short)
+        self.paragraphs[asked].update(text.strip()[:SHOWN] for text in texts)
+        self.sections[asked].update(
+            _shown_path(s)
+            for s in sections
+            if any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)
+        )
 
     def complete(self, prompt: str) -> str:
-        """Ids, "yes" or "no", a follow-up question (the question itself) or the answer, as the
-        prompt asks for."""
+        """Ids, "yes" or "no", a follow-up question or the answer, as the prompt asks for."""
         question = _QUESTION.findall(prompt)[-1]
         gold = self.paragraphs[question]
         if prompt.startswith(NEXT_PROMPT[:SHOWN]):
-            _, found, answer = prompt.rpartition("Intermediate answer: ")
+            *before, answer = prompt.split("Intermediate answer: ")
+            follow_ups = self.follow_ups[question]
             return (
-                f"So the final answer is: {answer}"
-                if found
-                else f"Follow up: {question}"
+                f"Follow up: {follow_ups[len(before)]}"
+                if len(before) < len(follow_ups)
+                else f"So the final answer is: {answer}"
             )
         if prompt.rstrip().endswith("Answer:"):
             seen = any(text in prompt for text in gold)

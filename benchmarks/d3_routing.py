@@ -21,7 +21,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.d3_evidence import Measured, difference
+from benchmarks.d3_evidence import BUDGET, Measured, difference, recall
 from benchmarks.d3_systems import document_of
 from benchmarks.freshness import stamped
 from benchmarks.machine import machine_line
@@ -29,7 +29,7 @@ from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question, load_or_exit, visible
 from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
-from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
+from structrag.evaluation import SpanMeasure
 from structrag.retrieval.d3.routing import SearchedPart
 from structrag.retrieval.d3.scoring import (
     normalised_scores,
@@ -38,9 +38,8 @@ from structrag.retrieval.d3.scoring import (
     part_sentence_scores,
     route_scores,
 )
-from structrag.text.tokens import count_tokens
 
-SETS, FIRST, BUDGET = ("qasper", "nq", "cuad"), 3, 1000
+SETS, FIRST = ("qasper", "nq", "cuad"), 3
 EVIDENCE, SCORES, BM25 = "best sentences (evidence)", "BM25 and vectors", "BM25 alone"
 TOP, AMONG, RECALL = (
     "gold section first",
@@ -92,16 +91,7 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
             if name in retrievers:
                 hits = retrievers[name].search(text, where=where)
                 chunks = [hit.chunk for hit in sorted(hits, key=lambda hit: hit.rank)]
-                sizes = [count_tokens(chunk.text) for chunk in chunks]
-                share = recall_at_budget(
-                    question.gold,
-                    spans_of(chunks),
-                    BUDGET,
-                    measure,
-                    sizes=sizes,
-                    mode=question.mode,
-                )
-                figures[RECALL] = share or 0.0
+                figures[RECALL] = recall(question, chunks, measure)
             systems.setdefault(name, Measured()).note(**figures)
     return systems
 
@@ -123,24 +113,19 @@ def gold_rank(
 def table(systems: Mapping[str, Measured]) -> str:
     """One row a router."""
     evidence = systems[EVIDENCE]
+    figures = (TOP, AMONG, RECALL)
     rows = []
     for name, system in systems.items():
-        row = [name]
-        for figure in (TOP, AMONG, RECALL):
-            row.append(
-                f"{100 * system.mean(figure):.1f}" if figure in system.values else ""
-            )
-        for figure in (TOP, AMONG, RECALL):
-            is_other = name != EVIDENCE and figure in system.values
-            row.append(difference(evidence, system, figure) if is_other else "")
-        rows.append(row)
-    head = [
-        "router",
-        TOP,
-        AMONG,
-        RECALL,
-        *(f"minus it: {name}" for name in (TOP, AMONG, RECALL)),
-    ]
+        own = [figure if figure in system.values else "" for figure in figures]
+        shares = [
+            f"{100 * system.mean(figure):.1f}" if figure else "" for figure in own
+        ]
+        minus = [
+            difference(evidence, system, figure) if figure and name != EVIDENCE else ""
+            for figure in own
+        ]
+        rows.append([name, *shares, *minus])
+    head = ["router", *figures, *(f"minus it: {figure}" for figure in figures)]
     return markdown_table(head, rows, labels=1)
 
 
