@@ -3,9 +3,11 @@ published tables."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,17 +22,12 @@ from benchmarks.hiqa_scores import (
     recall_points,
 )
 from benchmarks.machine import corpus_line
-from benchmarks.paper_metrics import (
-    chroma_scores,
-    precision_omega,
-)
+from benchmarks.paper_metrics import chroma_scores, precision_omega
+from benchmarks.placing import placed
 from benchmarks.question_sets import Dataset, load
 from benchmarks.speed_tables import Table
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.evaluation import (
-    SpanMeasure,
-    spans_of,
-)
+from structrag.evaluation import SpanMeasure, spans_of
 from structrag.index.index import Index
 from structrag.model_calls.cache import Cache
 from structrag.records import Chunk, Document
@@ -45,33 +42,9 @@ SEPARATORS = ["\n\n", "\n", ".", "?", "!", " ", ""]  # those of the report
 
 # Smith and Troynikov, July 2024: percent, mean over the 472 questions at five chunks.
 COLUMNS = ("recall", "precision", "precision-omega", "IoU")
-PUBLISHED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
-    "text-embedding-3-large": {
-        "Recursive 800 (~661), overlap 400": (85.4, 1.5, 6.7, 1.5),
-        "TokenText 800, overlap 400": (87.9, 1.4, 4.7, 1.4),
-        "Recursive 400 (~312), overlap 200": (88.1, 3.3, 13.9, 3.3),
-        "TokenText 400, overlap 200": (88.6, 2.7, 8.4, 2.7),
-        "Recursive 400 (~276)": (89.5, 3.6, 17.7, 3.6),
-        "TokenText 400": (89.2, 2.7, 12.5, 2.7),
-        "Recursive 200 (~137)": (88.1, 7.0, 29.9, 6.9),
-        "TokenText 200": (87.0, 5.2, 21.0, 5.1),
-        "Kamradt (~660)": (83.6, 1.5, 7.4, 1.5),
-        "KamradtMod 300 (~397)": (87.1, 2.1, 10.5, 2.1),
-        "Cluster 400 (~182)": (91.3, 4.5, 20.7, 4.5),
-        "Cluster 200 (~103)": (87.3, 8.0, 34.0, 8.0),
-        "LLM GPT-4o (~240)": (91.9, 3.9, 19.9, 3.9),
-    },
-    "all-MiniLM-L6-v2": {
-        "Recursive 250 (~180), overlap 125": (78.7, 4.9, 21.9, 4.9),
-        "TokenText 250, overlap 125": (82.4, 3.6, 11.4, 3.5),
-        "Recursive 250 (~162)": (78.5, 5.4, 26.7, 5.4),
-        "TokenText 250": (77.1, 3.3, 16.4, 3.3),
-        "Recursive 200 (~128)": (75.7, 6.5, 31.2, 6.5),
-        "TokenText 200": (76.6, 4.1, 19.1, 4.1),
-        "Cluster 250 (~168)": (77.3, 6.1, 28.6, 6.0),
-        "Cluster 200 (~102)": (75.2, 7.2, 33.6, 7.2),
-    },
-}
+PUBLISHED: Mapping[str, Mapping[str, list[float]]] = json.loads(
+    Path(__file__).with_name("chroma_published.json").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True)
@@ -92,17 +65,7 @@ class Recursive:
             chunk_overlap=0,
             length_function=self.counter,
         )
-        chunks, at = [], 0
-        for text in splitter.split_text(document.text):
-            start = document.text.index(text, at)
-            at = start + len(text)
-            name = f"{document.id}:{start}-{at}"
-            chunks.append(
-                Chunk(
-                    name, document.id, "", start, at, text, n_tokens=self.counter(text)
-                )
-            )
-        return chunks
+        return placed(document, splitter.split_text(document.text))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ chunks of each; what differs is how two rankings are put together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -42,9 +43,13 @@ def hiqa(
     **settings: Any,
 ) -> Search:
     """`HiQARetriever` with these settings, its first `n` hits."""
-    retriever = kind(index, **settings)
+    return hits_of(kind(index, **settings).search, n)
+
+
+def hits_of(search: Callable[..., Any], n: int, **settings: Any) -> Search:
+    """A search of ours for `n` hits."""
     return lambda question: [
-        (hit.chunk, hit.score) for hit in retriever.search(question, n)
+        (hit.chunk, hit.score) for hit in search(question, n, **settings)
     ]
 
 
@@ -77,24 +82,17 @@ def hiqa_alone(index: Index, n: int = POOL) -> Search:
     """`HiQARetriever` by the question's own vector."""
     retriever = HiQARetriever(index)
     retriever.source = QuestionAlone(**vars(retriever.source))
-    return lambda question: [
-        (hit.chunk, hit.score) for hit in retriever.search(question, n)
-    ]
+    return hits_of(retriever.search, n)
 
 
 def multiview(index: Index, n: int = POOL, **settings: Any) -> Search:
     """`MultiViewRetriever` with these settings, its first `n` hits."""
-    retriever = MultiViewRetriever(index, **settings)
-    return lambda question: [
-        (hit.chunk, hit.score) for hit in retriever.search(question, n)
-    ]
+    return hits_of(MultiViewRetriever(index, **settings).search, n)
 
 
 def route(index: Index, kind: str, n: int = POOL) -> Search:
     """One route of the index alone, "dense" or "bm25"."""
-    return lambda question: [
-        (hit.chunk, hit.score) for hit in index.search(question, n, route=kind)
-    ]
+    return hits_of(index.search, n, route=kind)
 
 
 def peers(index: Index, n: int = POOL) -> dict[str, Search]:
@@ -112,24 +110,19 @@ def peers(index: Index, n: int = POOL) -> dict[str, Search]:
 def langchain(index: Index, n: int = POOL) -> Search:
     """LangChain's EnsembleRetriever, both weights 0.5: weighted reciprocal rank fusion, c = 60."""
     from langchain_classic.retrievers import EnsembleRetriever
-    from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableLambda
 
-    class Route(BaseRetriever):
-        kind: str
-
-        def _get_relevant_documents(
-            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-        ) -> list[Document]:
-            hits = index.search(query, n, route=self.kind)
-            return [
-                Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id})
-                for hit in hits
-            ]
+    def documents(kind: str, query: str) -> list[Document]:
+        return [
+            Document(page_content=chunk.text, metadata={"id": chunk.id})
+            for chunk, _ in route(index, kind, n)(query)
+        ]
 
     both = EnsembleRetriever(
-        retrievers=[Route(kind="dense"), Route(kind="bm25")],
+        retrievers=[
+            RunnableLambda(partial(documents, kind)) for kind in ("dense", "bm25")
+        ],
         weights=[0.5, 0.5],
         id_key="id",
     )
@@ -150,17 +143,14 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
             self.kind = kind
 
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            hits = index.search(query_bundle.query_str, n, route=self.kind)
             return [
                 NodeWithScore(
                     node=TextNode(
-                        id_=hit.chunk.id,
-                        text=hit.chunk.text,
-                        metadata={"id": hit.chunk.id},
+                        id_=chunk.id, text=chunk.text, metadata={"id": chunk.id}
                     ),
-                    score=hit.score,
+                    score=score,
                 )
-                for hit in hits
+                for chunk, score in route(index, self.kind, n)(query_bundle.query_str)
             ]
 
     both = QueryFusionRetriever(
