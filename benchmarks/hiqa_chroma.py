@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks import hiqa_peers
 from benchmarks.hiqa_scores import (
+    Points,
     Search,
     Sizes,
-    against,
+    figures,
     mean_of,
     read_questions,
     recall_points,
+    table_rows,
 )
 from benchmarks.machine import corpus_line
 from benchmarks.paper_metrics import chroma_scores, precision_omega
@@ -68,21 +68,6 @@ class Recursive:
         return placed(document, splitter.split_text(document.text))
 
 
-@dataclass(frozen=True)
-class Row:
-    """One system's scores, question by question, in [0, 1]."""
-
-    chunks: str
-    routes: str
-    scores: dict[str, list[float]]
-
-    @property
-    def cells(self) -> list[float]:
-        """Recall, precision, precision-omega and IoU as Chroma codes them, and recall within the
-        budget, in percent."""
-        return [mean_of(self.scores[name]) for name in (*COLUMNS, WITHIN)]
-
-
 def run(
     embedder: Any,
     label: str,
@@ -94,12 +79,7 @@ def run(
     dataset = load("chroma")
     read_questions(embedder, dataset)
     found = rows(dataset, embedder, cache, counter)
-    base = next(
-        row
-        for row in found
-        if row.chunks.startswith("recursive 400") and row.routes == "dense"
-    )
-    ours = [_line(row, base) for row in found]
+    base = next(own for name, own in found.items() if name.startswith("recursive 400"))
     published = [
         (
             f"published: {name}",
@@ -113,6 +93,7 @@ def run(
         for model, table in PUBLISHED.items()
         for name, (recall, *others) in table.items()
     ]
+    shown = ("recall", WITHIN, "tokens", *COLUMNS[1:])
     head = (
         "chunks",
         "routes",
@@ -125,7 +106,7 @@ def run(
             f"chroma: {len(dataset.documents)} corpora as one pool, {len(dataset.questions)} "
             "questions",
             (*head, *COLUMNS[1:], f"recall, {POINT}, against recursive 400, dense"),
-            tuple(ours + published),
+            (*table_rows(found, shown, "recall", base), *published),
             corpus_line("chroma", (document.text for document in dataset.documents)),
             (
                 f"Vectors: {label}; our indexes embed chunks longer than the encoder reads in "
@@ -141,21 +122,16 @@ def run(
                 "Last column: points, 95% interval of a paired bootstrap. Recall at five chunks "
                 "rises with the size of a chunk.",
             ),
-            {
-                f"{row.chunks} | {row.routes}": dict(
-                    zip((*COLUMNS, WITHIN), row.cells, strict=True)
-                )
-                for row in found
-            },
+            figures(found, (*COLUMNS, WITHIN)),
         )
     ]
 
 
 def rows(
     dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter
-) -> list[Row]:
+) -> dict[str, Points]:
     """Every system's scores."""
-    found: list[Row] = []
+    found: dict[str, Points] = {}
     sizes = Sizes(counter)
     splitters = {
         f"HiQASplitter({SIZE})": HiQASplitter(SIZE),
@@ -178,13 +154,8 @@ def rows(
         ]
         for routes, search in systems(index).items():
             scores = score(dataset, search, sizes)
-            found.append(
-                Row(
-                    f"{name} ({len(index):,})",
-                    routes,
-                    {**scores, "precision-omega": omega},
-                )
-            )
+            row = f"{name} ({len(index):,}) | {routes}"
+            found[row] = {**scores, "precision-omega": omega}
             print(
                 f"chroma: {name}, {routes}: {mean_of(scores['recall']):.2f} "
                 f"{mean_of(scores[WITHIN]):.2f}",
@@ -225,21 +196,6 @@ def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[floa
             if coded
             else {}
         )
-        found.append({**own, WITHIN: points[WITHIN], "tokens": points["tokens"]})
+        tokens = points["tokens"] / 100  # means are printed in percent
+        found.append({**own, WITHIN: points[WITHIN], "tokens": tokens})
     return {name: [row[name] for row in found] for name in found[0]}
-
-
-def _line(row: Row, base: Row) -> tuple[str, ...]:
-    recall, precision, omega, iou, within = (f"{value:.1f}" for value in row.cells)
-    gap = "" if row is base else against(row.scores["recall"], base.scores["recall"])
-    return (
-        row.chunks,
-        row.routes,
-        recall,
-        within,
-        f"{np.mean(row.scores['tokens']):,.0f}",
-        precision,
-        omega,
-        iou,
-        gap,
-    )

@@ -131,42 +131,54 @@ def langchain(index: Index, n: int = POOL) -> Search:
     )
 
 
-def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
-    """LlamaIndex's QueryFusionRetriever without generated queries."""
+def fused(
+    routes: Sequence[Callable[[str], list[Any]]], mode: str, k: int
+) -> Callable[[str], list[Any]]:
+    """LlamaIndex's QueryFusionRetriever over functions to its nodes, without generated queries."""
     from llama_index.core.llms import MockLLM
     from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import NodeWithScore, QueryBundle
 
     class Route(BaseRetriever):  # type: ignore[misc]
-        def __init__(self, kind: str) -> None:
+        def __init__(self, search: Callable[[str], list[Any]]) -> None:
             super().__init__()
-            self.kind = kind
+            self.search = search
 
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            return [
-                NodeWithScore(
-                    node=TextNode(
-                        id_=chunk.id, text=chunk.text, metadata={"id": chunk.id}
-                    ),
-                    score=score,
-                )
-                for chunk, score in route(index, self.kind, n)(query_bundle.query_str)
-            ]
+            return self.search(query_bundle.query_str)
 
     both = QueryFusionRetriever(
-        [Route("dense"), Route("bm25")],
+        list(map(Route, routes)),
         llm=MockLLM(),
         mode=mode,
         num_queries=1,
-        similarity_top_k=2 * n,
+        similarity_top_k=k,
         use_async=False,
     )
+    retrieve: Callable[[str], list[Any]] = both.retrieve
+    return retrieve
+
+
+def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
+    """LlamaIndex's retriever over both routes."""
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    def nodes(kind: str, query: str) -> list[Any]:
+        return [
+            NodeWithScore(
+                node=TextNode(id_=chunk.id, text=chunk.text, metadata={"id": chunk.id}),
+                score=score,
+            )
+            for chunk, score in route(index, kind, n)(query)
+        ]
+
+    both = fused([partial(nodes, kind) for kind in ("dense", "bm25")], mode, 2 * n)
 
     def search(question: str) -> Ranking:
         chunks = index.store.reader()
         return [
             (chunks.chunk(chunks.row_of(found.node.node_id)), float(found.score or 0.0))
-            for found in both.retrieve(question)
+            for found in both(question)
         ]
 
     return search

@@ -14,10 +14,11 @@ from benchmarks.hiqa_scores import (
     Points,
     Search,
     Sizes,
-    against,
+    figures,
     mean_of,
     read_questions,
     recall_points,
+    table_rows,
 )
 from benchmarks.machine import corpus_line
 from benchmarks.question_sets import Dataset, load, visible
@@ -66,11 +67,10 @@ def run(
     embedder: Any,
     label: str,
     cache: Cache | None,
-    documents: int | None,
     counter: TokenCounter,
 ) -> list[Table]:
     """One table a set."""
-    contracts = quality.sampled(load("cuad"), documents, None)
+    contracts = quality.sampled(load("cuad"), quality.CUAD_DOCUMENTS, None)
     tables = []
     for dataset, title in (
         (named(contracts), "cuad, the contract's name in the question"),
@@ -101,22 +101,11 @@ def measure(
             file=sys.stderr,
             flush=True,
         )
-    base = rows[DEFAULT]
-    lines = []
-    for name, points in rows.items():
-        gap = (
-            ""
-            if points is base
-            else against(points["1,000 tokens"], base["1,000 tokens"])
-        )
-        lines.append(
-            (name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), gap)
-        )
     return Table(
         f"{title}: {len(dataset.documents)} documents as one pool, {len(dataset.questions)} "
         "questions",
         ("system", *POINTS, f"1,000 tokens, against {DEFAULT}"),
-        tuple(lines),
+        table_rows(rows, POINTS, "1,000 tokens", rows[DEFAULT]),
         corpus_line(dataset.name, (document.text for document in dataset.documents)),
         (
             "Share of the gold text found, in percent (nq: of the best single occurrence). "
@@ -128,10 +117,7 @@ def measure(
             "Last column: points, 95% interval of a paired bootstrap; an interval that holds 0 "
             "shows no difference.",
         ),
-        {
-            name: {point: mean_of(points[point]) for point in POINTS}
-            for name, points in rows.items()
-        },
+        figures(rows, POINTS),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate
 from math import floor, log1p
 from random import Random
 from string import punctuation
@@ -80,16 +80,13 @@ def precision_omega(excerpts: Sequence[Span], chunks: Iterable[Span]) -> float |
     gold = SpanCover(excerpts, _CHARACTERS)
     if not gold.total:
         return None
-    by_document: dict[str, list[tuple[int, int]]] = {}
-    for doc_id, start, end in excerpts:
-        by_document.setdefault(doc_id, []).append((start, end))
     covering = SpanCover(
         (
             (doc_id, start, end)
             for doc_id, start, end in chunks
             if any(
-                max(start, low) <= min(end, high)
-                for low, high in by_document.get(doc_id, ())
+                name == doc_id and max(start, low) <= min(end, high)
+                for name, low, high in excerpts
             )
         ),
         _CHARACTERS,
@@ -250,14 +247,10 @@ def mid_ranks(scores: Sequence[float]) -> list[float]:
         >>> mid_ranks([0.9, 0.5, 0.5])
         [1.0, 2.5, 2.5]
     """
-    ordered = sorted(range(len(scores)), key=lambda i: -round(scores[i], _TIE_DIGITS))
-    ranks = [0.0] * len(scores)
-    first = 1
-    for _, tied in groupby(ordered, key=lambda i: round(scores[i], _TIE_DIGITS)):
-        block = list(tied)
-        for i in block:
-            ranks[i] = first + (len(block) - 1) / 2
-        first += len(block)
+    _, places, counts = np.unique(
+        -np.round(scores, _TIE_DIGITS), return_inverse=True, return_counts=True
+    )
+    ranks: list[float] = (np.cumsum(counts) - (counts - 1) / 2)[places].tolist()
     return ranks
 
 

@@ -1,6 +1,6 @@
 """Tables of the papers on PIC, D3 and HiQA that can be had here, their figures beside ours.
 
-    python benchmarks/paper_tables.py [--parts pic,encoder,d3,hiqa,idms,model] [--papers 2]
+    python benchmarks/paper_tables.py [--parts pic encoder d3 hiqa idms model] [--papers 2]
 
 PIC's tables 1, 3, 5 and 6, its thresholds and its chunks by real questions; D3 with random titles
 (table 4); HiQA's questions asked of one document and of all (figure 2), what paths do to vectors
@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import compress
+from itertools import compress, pairwise
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -38,7 +38,7 @@ import numpy as np
 from nltk import edit_distance
 
 from benchmarks import hiqa_peers, quality
-from benchmarks.d3_evidence import F1, OWN, RECALL, difference, evidence_scores
+from benchmarks.d3_evidence import F1, OWN, RECALL, evidence_scores
 from benchmarks.e5_model import e5
 from benchmarks.freshness import stamped
 from benchmarks.hiqa_boards import sample as boards_sample
@@ -56,6 +56,7 @@ from benchmarks.methods_peers import Peer, Splitting, each_text
 from benchmarks.methods_systems import BOTH, DENSE, Models, given, reading
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.paper_metrics import has_answer
+from benchmarks.placing import placed
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, load, load_or_exit
 from benchmarks.real_llm import chosen_model
@@ -176,21 +177,16 @@ by chunks' own vectors; seconds are the processor's, of cutting."""
 def semantic(means: SentenceMeans) -> Splitting:
     """Cut between sentences less alike than a fifth of all neighbours in the document."""
 
-    def split(documents: Sequence[Document]) -> list[list[Chunk]]:
-        chunks = []
-        for document in documents:
-            spans, vectors = means.sentences[document.id]
-            alike = np.sum(vectors[1:] * vectors[:-1], axis=1)
-            borders = np.flatnonzero(alike < np.quantile(alike, 0.2)) + 1
-            starts = [spans[i][0] for i in (0, *borders)]
-            texts = [
-                document.text[start:end]
-                for start, end in zip(starts, [*starts[1:], spans[-1][1]], strict=True)
-            ]
-            chunks += each_text(lambda _, texts=texts: texts, [document])  # type: ignore[misc]
-        return chunks
+    def texts(document: Document) -> list[str]:
+        spans, vectors = means.sentences[document.id]
+        alike = np.sum(vectors[1:] * vectors[:-1], axis=1)
+        borders = np.flatnonzero(alike < np.quantile(alike, 0.2)) + 1
+        starts = [spans[i][0] for i in (0, *borders)]
+        return [
+            document.text[start:end] for start, end in pairwise([*starts, spans[-1][1]])
+        ]
 
-    return split
+    return lambda documents: [placed(one, texts(one)) for one in documents]
 
 
 def told(
@@ -199,17 +195,12 @@ def told(
     """PIC by instructions of its own for each document, by its number."""
     split = reading(PICSplitter.paper(instructions_key="instructions"), models)
 
-    def with_instructions(documents: Sequence[Document]) -> list[list[Chunk]]:
-        return split(
-            [
-                replace(
-                    document, meta={"instructions": list(instructions(i, documents))}
-                )
-                for i, document in enumerate(documents)
-            ]
-        )
-
-    return with_instructions
+    return lambda documents: split(
+        [
+            replace(document, meta={"instructions": list(instructions(i, documents))})
+            for i, document in enumerate(documents)
+        ]
+    )
 
 
 def sentences(text: str) -> list[str]:
@@ -404,6 +395,14 @@ def relevant_table(means: SentenceMeans, models: Models, sizes: Sizes) -> str:
     return markdown_table(heads, rows, labels=1)
 
 
+def beside(values: Sequence[float], base: Sequence[float]) -> list[str]:
+    """A mean, and its difference to the base."""
+    return [
+        str(mean_of_sets([values])),
+        "" if values is base else against(values, base),
+    ]
+
+
 def sizes_of(sets: Sequence[SentenceMeans]) -> str:
     """The sets, and how many questions each has."""
     named = (f"{one.dataset.name} {len(one.dataset.questions)}" for one in sets)
@@ -519,7 +518,7 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
     llm = small_model(160, 2048)
     runner = Runner(llm=llm, embedder=models.embedder, cache=models.cache)
     asked = IDMSSplitter.paper()
-    packed = IDMSSplitter.paper(margin=every_gap, context="adjacent")
+    packed = IDMSSplitter.paper(margin=lambda gaps: [-1.0] * len(gaps))
     # With the F1 of tables 2 and 3, and of the fixed chunks of table 1, on Qasper by Qwen2.5-1.5B.
     arms: dict[str, tuple[str, IDMSSplitter, dict[str, bool]]] = {
         "full IDMS": ("10.21", asked, {}),
@@ -549,8 +548,7 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
         full = full or values
         row = [name, f1]
         for figure in ("recall", "recall, with BM25"):
-            row.append(str(mean_of_sets([values[figure]])))
-            row.append(against(values[figure], full[figure]) if rows else "")
+            row += beside(values[figure], full[figure])
         extras = [chunk.extras for of_one in chunks for chunk in of_one]
         actions = Counter(one.get("action") for one in extras)
         row += map(str, (len(extras), actions["reduced"], actions["supplemented"]))
@@ -563,11 +561,6 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
     return f"## IDMS: tables 2 and 3, {size_of(dataset)}\n\n{IDMS_READING}\n\n{table}"
 
 
-def every_gap(pairs: Sequence[Any]) -> list[float]:
-    """Margins by which every gap is cut."""
-    return [-1.0] * len(pairs)
-
-
 def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     dataset = densest(papers)
     means = sentence_means(dataset, models.runner())
@@ -577,7 +570,7 @@ def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     compared = {each: rows[each] for each in ("paragraph", FIXED_ROW, "PIC")}
     compared |= {
         "LumberChunker": partial(each_text, partial(lumber_texts, llm, sizes.counter)),
-        "atomic units": partial(each_text, partial(atomic_texts, llm, sizes.counter)),
+        "atomic units": partial(each_text, partial(atomic_texts, llm)),
         "propositions": partial(propositions, llm),
         "IDMS, similarity": reading(adjacent(margin="similarity"), models),
         "IDMS, the model's margins": lambda documents: [
@@ -628,18 +621,11 @@ def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str
     return texts
 
 
-def atomic_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str]:
+def atomic_texts(llm: Any, text: str) -> list[str]:
     """MC's atomic units of a text: the model writes the sections of each segment, and the text's
     own sentences are mapped to them."""
-    segments: list[list[str]] = [[]]
-    room = ATOMIC_TOKENS
-    for sentence in sentences(text):
-        tokens = counter(sentence)
-        if segments[-1] and tokens > room:
-            segments.append([])
-            room = ATOMIC_TOKENS
-        segments[-1].append(sentence)
-        room -= tokens
+    chunks = FixedSplitter(ATOMIC_TOKENS).split(Document(text))
+    segments = [sentences(chunk.text) for chunk in chunks]
     prompts = [ATOMIC_PROMPT.format(text="".join(own)) for own in segments]
     units = []
     for own, answer in zip(segments, llm.complete_many(prompts), strict=True):
@@ -690,12 +676,11 @@ def d3(models: Models, sizes: Sizes, papers: int) -> str:
         name: evidence_scores(one, models.embedder, models.cache)[OWN]
         for name, one in (("titles", dataset), ("random titles", bare))
     }
-    rows: list[list[str]] = []
+    rows = []
     for name, values in found.items():
         row = [name, PAPER_D3[name]]
         for figure in (F1, RECALL):
-            row.append(f"{100 * values.mean(figure):.1f}")
-            row.append(difference(values, found["titles"], figure) if rows else "")
+            row += beside(values.values[figure], found["titles"].values[figure])
         rows.append(row)
     heads = ["", "paper: evidence F1", F1, "difference", RECALL, "difference"]
     size = f"qasper, {len(dataset.questions)} questions"
@@ -796,7 +781,7 @@ def alone_and_pooled(dataset: Dataset, models: Models) -> str:
     }
     rows = []
     for name, retriever in searches.items():
-        cells = []
+        rows.append([name])
         for is_alone in (True, False):
             shares = []
             for question in dataset.questions:
@@ -805,8 +790,7 @@ def alone_and_pooled(dataset: Dataset, models: Models) -> str:
                 spans = spans_of([hit.chunk for hit in hits])
                 share = span_recall(question.gold, spans, measure, mode=question.mode)
                 shares.append(share or 0.0)
-            cells.append(str(mean_of_sets([shares])))
-        rows.append([name, *cells])
+            rows[-1].append(str(mean_of_sets([shares])))
     rows.insert(0, ["paper: a plain system", *PAPER_HIQA.values()])
     return markdown_table(["", *PAPER_HIQA], rows, labels=1)
 
@@ -875,23 +859,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--parts", default="pic,d3,hiqa", help=f"some of {', '.join(PARTS)}"
+        "--parts", nargs="+", choices=PARTS, default=["pic", "d3", "hiqa"]
     )
     parser.add_argument("--papers", type=int, default=2, help="that the model reads")
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
-    names = options.parts.split(",")
-    if set(names) - set(PARTS):
-        parser.error(
-            f"--parts must be some of {', '.join(PARTS)}; got {options.parts!r}."
-        )
     load_or_exit("qasper")
     embedder, _ = quality.chosen_embedder("minilm")
     models = Models(embedder, Cache(quality.CACHE))
     sizes = Sizes(quality.reader_counter()[0])
     makers = dict(zip(PARTS, (pic, encoder, d3, hiqa, idms, by_model), strict=True))
     target = options.output / "paper_tables.md"
-    for name in names:
+    for name in options.parts:
         part = makers[name](models, sizes, options.papers)
         print(part, flush=True)
         part = stamped(part, __file__)
