@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import os
 import re
 import sys
@@ -58,7 +59,7 @@ from benchmarks.methods_tables import mean_of_sets
 from benchmarks.paper_metrics import has_answer
 from benchmarks.placing import placed
 from benchmarks.quality_tables import markdown_table
-from benchmarks.question_sets import Dataset, load, load_or_exit
+from benchmarks.question_sets import Dataset, Question, load, load_or_exit
 from benchmarks.real_llm import chosen_model
 from benchmarks.splitting_choices import SentenceMeans, sentence_means
 from structrag import (
@@ -95,23 +96,14 @@ SETS = ("nq", "qasper", "covid_qa")
 PAGES = 3  # of nq, that the other encoder reads
 BUDGET, FIXED = 1000, 130  # tokens; the paper's fixed chunks have 100 words
 FIXED_ROW = "fixed size, 100 words"
-# Table 1, on NQ: hits at 5 and at 20 chunks; table 3 for what the instruction is; table 6, words.
-PAPER_PIC = {
-    "sentence": ("33.0 / 48.4", "18.8 (12.7)"),
-    "paragraph": ("48.3 / 62.3", "42.2 (48.0)"),
-    FIXED_ROW: ("60.7 / 71.7", "87.8 (26.6)"),
-    "semantic, 20th percentile": ("59.4 / 71.2", "78.6 (88.9)"),
-    "PIC": ("61.0 / 71.6", "42.8 (38.3)"),
-    "PIC, another document's summary": ("56.6 / 68.8", ""),
-    "PIC, a random sentence": ("56.8 / 69.1", ""),
-    "PIC, the mean sentence": ("57.7 / 69.4", ""),
-}
+# By paper, as printed. PIC: table 1, hits at 5 and 20 chunks of NQ, table 3 for instructions, and
+# table 6, words; relevant: table 5, on NQ, of the first 5, the first 20, and those with the
+# answer. D3: table 4. HiQA: 87 and 58 of 88 answers, by GPT-4. IDMS: tables 2 and 3, and the fixed
+# chunks of table 1, F1 on Qasper by Qwen2.5-1.5B.
+PAPERS = json.loads(
+    Path(__file__).with_name("paper_figures.json").read_text(encoding="utf-8")
+)
 RIC = "PIC, real questions (RIC)"
-PAPER_D3 = {"titles": "49.9", "random titles": "43.1"}
-# 87 and 58 of 88 answers, by GPT-4.
-PAPER_HIQA = {"alone": "98.9", "all together": "65.9"}
-# Table 5, on NQ: relevant chunks among the first 5, the first 20, and those with the answer.
-PAPER_RELEVANT = ("70.1", "65.7", "66.7", "")
 PIC_READING = """\
 Hits: the answer stands in one of the first 5 / 20 chunks of all pages of nq. Recall: the share \
 of the evidence within 1,000 tokens in the question's own document, mean of the sets; intervals, \
@@ -321,7 +313,7 @@ def chunk_table(
             for of_set, one in zip(rows, sets, strict=True)
         ]
         spent = process_time() - began
-        paper_hits, paper_words = PAPER_PIC.get(name, ("", ""))
+        paper_hits, paper_words = PAPERS["PIC"].get(name, ("", ""))
         cells.append([name, paper_hits])
         for way, own in ways.items():
             found = [
@@ -359,7 +351,7 @@ def orders(scores: Mapping[str, Mapping[str, list[list[float]]]]) -> str:
     for figure, rows in scores.items():
         for title, reference, others in (
             ("Figure 2", "PIC", [name for name in rows if "threshold" in name]),
-            ("Table 3", "PIC", [name for name in rows if name in PAPER_PIC]),
+            ("Table 3", "PIC", [name for name in rows if name in PAPERS["PIC"]]),
             ("Table 4", RIC, ["PIC"]),
         ):
             first, second, *_ = sorted(
@@ -390,7 +382,7 @@ def relevant_table(means: SentenceMeans, models: Models, sizes: Sizes) -> str:
         str(mean_of_sets([found[key]]))
         for key in ("relevant 5", "relevant 20", "golden", "all")
     ]
-    rows = [["paper, NQ", *PAPER_RELEVANT], [means.dataset.name, *cells]]
+    rows = [["paper, NQ", *PAPERS["relevant"]], [means.dataset.name, *cells]]
     heads = ["", "of the first 5", "of the first 20", "of golden ones", "of all"]
     return markdown_table(heads, rows, labels=1)
 
@@ -403,33 +395,18 @@ def beside(values: Sequence[float], base: Sequence[float]) -> list[str]:
     ]
 
 
-def sizes_of(sets: Sequence[SentenceMeans]) -> str:
-    """The sets, and how many questions each has."""
-    named = (f"{one.dataset.name} {len(one.dataset.questions)}" for one in sets)
-    return f"Questions: {', '.join(named)}."
-
-
 def pic(models: Models, sizes: Sizes, papers: int) -> str:
     sets = [
         sentence_means(sample(name, False).dataset, models.runner()) for name in SETS
     ]
-    own = [size_rows(one, models) for one in sets]
-    means = [instruction_rows(one, models) for one in sets]
+    rows = [instruction_rows(one, models) for one in sets]
+    ways = {", as published": models, ", reused": None}
     parts = [
         "## PIC: tables 1, 3, 4, 5, 6 and figure 2",
-        f"{PIC_READING} {sizes_of(sets)}",
-        OWN_VECTORS,
-        chunk_table(own, sets, sizes, {"": models}),
+        PIC_READING,
+        *published([size_rows(one, models) for one in sets], sets, models, sizes),
         BOTH_READING,
-        chunk_table(
-            means,
-            sets,
-            sizes,
-            {", as published": models, ", reused": None},
-            ordered=True,
-        ),
-        RELEVANT_READING,
-        relevant_table(sets[0], models, sizes),
+        chunk_table(rows, sets, sizes, ways, ordered=True),
     ]
     return "\n\n".join(parts)
 
@@ -443,12 +420,26 @@ def encoder(models: Models, sizes: Sizes, papers: int) -> str:
     rows = {name: rows[name] for name in ("sentence", FIXED_ROW, "PIC")}
     parts = [
         f"## PIC by {other.embedder.name}",
-        f"As above, on {PAGES} pages of nq. {sizes_of([means])} {OWN_VECTORS}",
-        chunk_table([rows], [means], sizes, {"": other}),
-        RELEVANT_READING,
-        relevant_table(means, other, sizes),
+        f"As above, on {PAGES} pages of nq.",
+        *published([rows], [means], other, sizes),
     ]
     return "\n\n".join(parts)
+
+
+def published(
+    rows: Sequence[Mapping[str, Splitting]],
+    sets: Sequence[SentenceMeans],
+    models: Models,
+    sizes: Sizes,
+) -> list[str]:
+    """Tables 1, 5 and 6: each chunk has a vector of its own."""
+    named = (f"{one.dataset.name} {len(one.dataset.questions)}" for one in sets)
+    return [
+        f"Questions: {', '.join(named)}. {OWN_VECTORS}",
+        chunk_table(rows, sets, sizes, {"": models}),
+        RELEVANT_READING,
+        relevant_table(sets[0], models, sizes),
+    ]
 
 
 # -- with a very small language model
@@ -519,15 +510,14 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
     runner = Runner(llm=llm, embedder=models.embedder, cache=models.cache)
     asked = IDMSSplitter.paper()
     packed = IDMSSplitter.paper(margin=lambda gaps: [-1.0] * len(gaps))
-    # With the F1 of tables 2 and 3, and of the fixed chunks of table 1, on Qasper by Qwen2.5-1.5B.
-    arms: dict[str, tuple[str, IDMSSplitter, dict[str, bool]]] = {
-        "full IDMS": ("10.21", asked, {}),
-        "no initial chunking": ("9.52", packed, {}),
-        "supplemented only": ("9.72", asked, {"reduce": False}),
-        "shortened only": ("10.14", asked, {"supplement": False}),
-        "neither": ("9.45", asked, PLAIN),
-        "sentences joined, not enriched": ("9.45", packed, PLAIN),
-    }
+    arms = (
+        (asked, {}),
+        (packed, {}),
+        (asked, {"reduce": False}),
+        (asked, {"supplement": False}),
+        (asked, PLAIN),
+        (packed, PLAIN),
+    )
     full: dict[str, list[float]] = {}
     requests: list[Request] = []
     rows: list[list[str]] = []
@@ -536,7 +526,9 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
         requests.append(request)
         return request
 
-    for name, (f1, splitter, changes) in arms.items():
+    for (name, f1), (splitter, changes) in zip(
+        PAPERS["IDMS"].items(), arms, strict=True
+    ):
         requests.clear()
         enriching = EnrichingSplitter(splitter, IDMSEnricher.paper(**changes))
         flows = [
@@ -678,7 +670,7 @@ def d3(models: Models, sizes: Sizes, papers: int) -> str:
     }
     rows = []
     for name, values in found.items():
-        row = [name, PAPER_D3[name]]
+        row = [name, PAPERS["D3"][name]]
         for figure in (F1, RECALL):
             row += beside(values.values[figure], found["titles"].values[figure])
         rows.append(row)
@@ -745,20 +737,22 @@ def table_scores(dataset: Dataset, models: Models, table_cells: bool) -> Points:
 
 def pipe_tables(dataset: Dataset) -> Dataset:
     """Manuals with their lists of fields as tables of Markdown, the gold moved there."""
-    documents = {}
-    for document in dataset.documents:
-        text = re.sub(r"  \* - (.*)\n    - (.*)", r"| \1 | \2 |", document.text)
-        text = text.replace(".. list-table::\n\n", "| field | value |\n| --- | --- |\n")
-        documents[document.id] = replace(document, text=text, format="markdown")
-    questions = []
-    for question in dataset.questions:
-        doc_id, (answer, *_) = question.gold[0][0], question.answers
-        start = documents[doc_id].text.find(f"| {answer}") + 2
-        gold = ((doc_id, start, start + len(answer)),)
-        questions.append(replace(question, gold=gold))
-    return replace(
-        dataset, documents=tuple(documents.values()), questions=tuple(questions)
+    head = ".. list-table::\n\n", "| field | value |\n| --- | --- |\n"
+    texts = {
+        doc_id: re.sub(r"  \* - (.*)\n    - (.*)", r"| \1 | \2 |", text).replace(*head)
+        for doc_id, text in dataset.texts.items()
+    }
+
+    def moved(question: Question) -> Question:
+        doc_id, answer = question.gold[0][0], question.answers[0]
+        start = texts[doc_id].find(f"| {answer}") + 2
+        return replace(question, gold=((doc_id, start, start + len(answer)),))
+
+    documents = (
+        replace(document, text=texts[document.id], format="markdown")
+        for document in dataset.documents
     )
+    return Dataset(dataset.name, tuple(documents), tuple(map(moved, dataset.questions)))
 
 
 def indexed(splitter: Any, dataset: Dataset, models: Models) -> Index:
@@ -791,15 +785,15 @@ def alone_and_pooled(dataset: Dataset, models: Models) -> str:
                 share = span_recall(question.gold, spans, measure, mode=question.mode)
                 shares.append(share or 0.0)
             rows[-1].append(str(mean_of_sets([shares])))
-    rows.insert(0, ["paper: a plain system", *PAPER_HIQA.values()])
-    return markdown_table(["", *PAPER_HIQA], rows, labels=1)
+    rows.insert(0, ["paper: a plain system", *PAPERS["HiQA"].values()])
+    return markdown_table(["", *PAPERS["HiQA"]], rows, labels=1)
 
 
 def spread_table(dataset: Dataset, models: Models) -> str:
     """Figures 13 to 16: means over manuals, of questions over questions."""
-    split = HiQASplitter().split
-    by_document = {document.id: split(document) for document in dataset.documents}
-    chunks = [chunk for of_one in by_document.values() for chunk in of_one]
+    index = indexed(HiQASplitter(), dataset, models)
+    by_document = {doc_id: index.chunks(doc_id) for doc_id in index.document_ids}
+    chunks = index.chunks()
     relevant = [relevant_ids(question, by_document) for question in dataset.questions]
     gold = [[chunk.id in ids for chunk in chunks] for ids in relevant]
     texts = {
