@@ -94,7 +94,7 @@ def measure(
     read_questions(embedder, dataset)
     sizes = Sizes(counter)
     rows: dict[str, Points] = {}
-    for name, search in systems(dataset, embedder, cache):
+    for name, search in systems(dataset, embedder, cache).items():
         rows[name] = scores(dataset, search, sizes)
         print(
             f"{title}: {name}: {mean_of(rows[name]['1,000 tokens']):.1f}",
@@ -121,9 +121,7 @@ def measure(
     )
 
 
-def systems(
-    dataset: Dataset, embedder: Any, cache: Cache | None
-) -> list[tuple[str, Search]]:
+def systems(dataset: Dataset, embedder: Any, cache: Cache | None) -> dict[str, Search]:
     """The rows of a table."""
     plain = Index(
         embedder=embedder, cache=cache, splitter=FixedSplitter(300), views=("raw",)
@@ -131,28 +129,25 @@ def systems(
     index = Index(embedder=embedder, cache=cache)
     for one in (plain, index):
         one.add(dataset.documents)
-    return [
-        (PLAIN, hiqa_peers.route(plain, "dense")),
-        ("dense, with path", hiqa_peers.route(index, "dense")),
-        ("BM25, with path", hiqa_peers.route(index, "bm25")),
-        (DEFAULT, hiqa_peers.hiqa(index)),
-        ("HiQARetriever, the question's own vector", hiqa_peers.hiqa_alone(index)),
-        (
-            "HiQARetriever without keywords",
-            hiqa_peers.hiqa(index, routes=("dense", "bm25")),
+    return {
+        PLAIN: hiqa_peers.route(plain, "dense"),
+        "dense, with path": hiqa_peers.route(index, "dense"),
+        "BM25, with path": hiqa_peers.route(index, "bm25"),
+        DEFAULT: hiqa_peers.hiqa(index),
+        "HiQARetriever, the question's own vector": hiqa_peers.hiqa_alone(index),
+        "HiQARetriever without keywords": hiqa_peers.hiqa(
+            index, routes=("dense", "bm25")
         ),
-        (
-            "HiQARetriever, alpha and beta auto",
-            hiqa_peers.hiqa(index, alpha="auto", beta="auto"),
+        "HiQARetriever, alpha and beta auto": hiqa_peers.hiqa(
+            index, alpha="auto", beta="auto"
         ),
-        (
-            "HiQARetriever, reciprocal ranks",
-            hiqa_peers.hiqa(index, kind=hiqa_peers.ReciprocalRanks),
+        "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(
+            index, kind=hiqa_peers.ReciprocalRanks
         ),
-        ("MultiViewRetriever, raw view", hiqa_peers.multiview(index, views=("raw",))),
-        ("MultiViewRetriever, three views", hiqa_peers.multiview(index)),
-        *hiqa_peers.peers(index).items(),
-    ]
+        "MultiViewRetriever, raw view": hiqa_peers.multiview(index, views=("raw",)),
+        "MultiViewRetriever, three views": hiqa_peers.multiview(index),
+        **hiqa_peers.peers(index),
+    }
 
 
 def scores(dataset: Dataset, search: Search, sizes: Sizes) -> Points:
