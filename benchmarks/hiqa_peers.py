@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.hiqa_scores import Ranking, Search
+from benchmarks.hiqa_scores import Search
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.snapshot import Reader
@@ -126,9 +126,12 @@ def langchain(index: Index, n: int = POOL) -> Search:
         weights=[0.5, 0.5],
         id_key="id",
     )
-    return lambda question: _by_rank(
-        index, [document.metadata["id"] for document in both.invoke(question)]
-    )
+    chunks = {chunk.id: chunk for chunk in index.chunks()}
+    # It gives no scores: the higher the earlier.
+    return lambda question: [
+        (chunks[document.metadata["id"]], -float(place))
+        for place, document in enumerate(both.invoke(question))
+    ]
 
 
 def fused(
@@ -174,19 +177,8 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
 
     both = fused([partial(nodes, kind) for kind in ("dense", "bm25")], mode, 2 * n)
 
-    def search(question: str) -> Ranking:
-        chunks = index.store.reader()
-        return [
-            (chunks.chunk(chunks.row_of(found.node.node_id)), float(found.score or 0.0))
-            for found in both(question)
-        ]
-
-    return search
-
-
-def _by_rank(index: Index, ids: Sequence[str]) -> Ranking:
-    """Chunks of a peer that gives no scores: the higher the earlier."""
-    return [
-        (index.store.reader().chunk(index.store.reader().row_of(name)), -float(place))
-        for place, name in enumerate(ids)
+    chunks = {chunk.id: chunk for chunk in index.chunks()}
+    return lambda question: [
+        (chunks[found.node.node_id], float(found.score or 0.0))
+        for found in both(question)
     ]
