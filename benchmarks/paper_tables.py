@@ -153,7 +153,7 @@ out. Without it, sentences are joined to the same 260 tokens. Enrichment: `IDMSE
 with its rating of each chunk. Refused: answers that could not be used, such as a shorter text \
 that lost or brought an entity. Recall within 1,000 tokens in the question's own paper, in \
 percent, by chunks' own vectors; differences are to full IDMS, with the 95 % interval of a paired \
-bootstrap over the questions. Calls: of the model."""
+bootstrap over the questions. Largest: tokens of a chunk. Calls: of the model."""
 MODEL_READING = """\
 Papers of qasper with the most questions for their length, by SmolLM2-135M-Instruct. \
 LumberChunker: of paragraphs of 550 tokens the model says which begins something new, by the \
@@ -500,14 +500,12 @@ def size_of(dataset: Dataset) -> str:
     return f"{len(dataset.documents)} papers, {len(dataset.questions)} questions"
 
 
-PLAIN = {"reduce": False, "supplement": False}
-
-
 def idms(models: Models, sizes: Sizes, papers: int) -> str:
     """IDMS as published, and its tables 2 and 3."""
     dataset = densest(papers)
-    llm = small_model(160, 2048)
-    runner = Runner(llm=llm, embedder=models.embedder, cache=models.cache)
+    runner = Runner(
+        llm=small_model(160, 2048), embedder=models.embedder, cache=models.cache
+    )
     asked = IDMSSplitter.paper()
     packed = IDMSSplitter.paper(margin=lambda gaps: [-1.0] * len(gaps))
     arms = (
@@ -515,41 +513,41 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
         (packed, {}),
         (asked, {"reduce": False}),
         (asked, {"supplement": False}),
-        (asked, PLAIN),
-        (packed, PLAIN),
+        (asked, None),
+        (packed, None),
     )
     full: dict[str, list[float]] = {}
-    requests: list[Request] = []
-    rows: list[list[str]] = []
+    is_call: list[bool] = []  # of the language model
+    rows = []
 
     def noted(request: Request) -> Request:
-        requests.append(request)
+        is_call.append(isinstance(request, Ask | Choose))
         return request
 
     for (name, f1), (splitter, changes) in zip(
         PAPERS["IDMS"].items(), arms, strict=True
     ):
-        requests.clear()
-        enriching = EnrichingSplitter(splitter, IDMSEnricher.paper(**changes))
-        flows = [
-            (splitter if changes is PLAIN else enriching).explain_flow(document)
-            for document in dataset.documents
-        ]
+        is_call.clear()
+        if changes is not None:
+            splitter = EnrichingSplitter(splitter, IDMSEnricher.paper(**changes))
+        flows = map(splitter.explain_flow, dataset.documents)
         chunks = [runner.run(map_requests(flow, noted)).chunks for flow in flows]
         values = found_by(chunks, SentenceMeans(dataset, {}, {}), sizes, models)
         full = full or values
         row = [name, f1]
         for figure in ("recall", "recall, with BM25"):
             row += beside(values[figure], full[figure])
-        extras = [chunk.extras for of_one in chunks for chunk in of_one]
+        every = [chunk for of_one in chunks for chunk in of_one]
+        extras = [chunk.extras for chunk in every]
         actions = Counter(one.get("action") for one in extras)
-        row += map(str, (len(extras), actions["reduced"], actions["supplemented"]))
-        row.append(str(sum(one.get("dropped", 0) for one in extras)))
-        row.append(str(sum(isinstance(one, Ask | Choose) for one in requests)))
-        rows.append(row)
+        largest = max(map(sizes, every))
+        refused = sum(one.get("dropped", 0) for one in extras)
+        numbers = (actions["reduced"], actions["supplemented"], refused, sum(is_call))
+        rows.append(row + [str(number) for number in (len(every), largest, *numbers)])
     heads = ["", "paper: F1", f"recall at {BUDGET:,}", "difference"]
-    heads += ["vectors and BM25", "difference", "chunks", "shortened", "supplemented"]
-    table = markdown_table([*heads, "refused", "calls"], rows, labels=1)
+    heads += ["vectors and BM25", "difference", "chunks", "largest", "shortened"]
+    heads += ["supplemented", "refused", "calls"]
+    table = markdown_table(heads, rows, labels=1)
     return f"## IDMS: tables 2 and 3, {size_of(dataset)}\n\n{IDMS_READING}\n\n{table}"
 
 
