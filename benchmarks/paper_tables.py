@@ -554,13 +554,13 @@ def idms(models: Models, sizes: Sizes, papers: int) -> str:
 def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     dataset = densest(papers)
     means = sentence_means(dataset, models.runner())
-    rows, llm = size_rows(means, models), small_model(512)
+    rows, llm = size_rows(means, models), small_model(160)
     # Single sentences on both sides: similarity knows no chunk so far.
     adjacent = partial(IDMSSplitter.paper, context="adjacent")
     compared = {each: rows[each] for each in ("paragraph", FIXED_ROW, "PIC")}
     compared |= {
         "LumberChunker": partial(each_text, partial(lumber_texts, llm, sizes.counter)),
-        "atomic units": partial(each_text, partial(atomic_texts, llm)),
+        "atomic units": partial(each_text, partial(atomic_texts, small_model(512))),
         "propositions": partial(propositions, llm),
         "IDMS, similarity": reading(adjacent(margin="similarity"), models),
         "IDMS, the model's margins": lambda documents: [
