@@ -1,8 +1,7 @@
 """HiQA's index texts and multi-route retriever, beside the hybrid retrievers of LangChain and
 LlamaIndex and the published table of Chroma.
 
-    python benchmarks/hiqa.py [boards|chroma|pooled|speed|all] [--documents N] [--contracts N]
-    [--embedder minilm|lsa] [--repeat N]
+    python benchmarks/hiqa.py [boards|chroma|pooled|speed|all]
 
 Every part asked for is measured again and written to benchmarks/results/hiqa.json and hiqa.md; the
 others keep their last figures there.
@@ -31,18 +30,18 @@ DOCUMENTS = 60  # manuals that the encoder reads; every manual is searched with 
 COMMAND = "`python benchmarks/hiqa.py [boards|chroma|pooled|speed|all]`"
 
 
-def tables(part: str, options: argparse.Namespace) -> list[Table]:
+def tables(part: str) -> list[Table]:
     """Run one part."""
     if part == "speed":
-        return hiqa_speed.run(options.repeat)
-    embedder, label = quality.chosen_embedder(options.embedder)
-    cache = None if embedder is None else Cache(quality.CACHE)
+        return hiqa_speed.run(5)
+    embedder, label = quality.chosen_embedder("minilm")
+    cache = Cache(quality.CACHE)
     if part == "boards":
-        return hiqa_boards.run(embedder, label, cache, options.documents)
+        return hiqa_boards.run(embedder, label, cache, DOCUMENTS)
     counter, counter_label = quality.reader_counter()
     if part == "chroma":
         return hiqa_chroma.run(embedder, label, cache, counter, counter_label)
-    return hiqa_pooled.run(embedder, label, cache, options.contracts, counter)
+    return hiqa_pooled.run(embedder, label, cache, counter)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,38 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("part", nargs="?", default="all", choices=(*PARTS, "all"))
     parser.add_argument(
-        "--documents",
-        type=int,
-        default=DOCUMENTS,
-        help="manuals that the encoder reads (default %(default)s)",
-    )
-    parser.add_argument(
-        "--contracts",
-        type=int,
-        default=quality.CUAD_DOCUMENTS,
-        help="contracts (default %(default)s)",
-    )
-    parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm")
-    parser.add_argument(
-        "--repeat",
-        type=int,
-        default=5,
-        help="timed repetitions of part speed (default %(default)s)",
-    )
-    parser.add_argument(
         "--output", type=Path, default=quality.RESULTS, help="folder for the results"
     )
     options = parser.parse_args(arguments)
-    for name in ("documents", "contracts", "repeat"):
-        if getattr(options, name) < 1:
-            parser.error(f"--{name} must be at least 1; got {getattr(options, name)}.")
     return run_parts(
         options.part,
         PARTS,
         options.output / "hiqa.json",
         lambda part: {
             "versions": versions_line(PACKAGES),
-            "tables": tables(part, options),
+            "tables": tables(part),
         },
         head=f"# HiQA\n\nMeasured by {COMMAND}.",
         scripts=lambda part: [__file__],

@@ -14,11 +14,11 @@ from benchmarks import hiqa_peers
 from benchmarks.hiqa_scores import (
     Points,
     Search,
-    against,
-    mean_of,
+    figures,
     place_scores,
     read_questions,
     relevant_ids,
+    table_rows,
 )
 from benchmarks.machine import corpus_line
 from benchmarks.question_sets import Dataset, load
@@ -72,10 +72,10 @@ def run(
     """The tables: all manuals with vectors that cost nothing (LSA), then `documents` of them with
     the encoder."""
     whole = load("boards")
-    tables = [measure(whole, None, "LSA fitted on the chunks", None)]
-    if embedder is not None:
-        tables.append(measure(sample(whole, documents), embedder, label, cache))
-    return tables
+    return [
+        measure(whole, None, "LSA fitted on the chunks", None),
+        measure(sample(whole, documents), embedder, label, cache),
+    ]
 
 
 def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) -> Table:
@@ -83,7 +83,7 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
     read_questions(embedder, dataset)
     tuning, questions = split(dataset.questions)
     dataset = replace(dataset, questions=questions)
-    scores: dict[tuple[str, str], Points] = {}
+    scores: dict[str, Points] = {}
     chunks = 0
     for metadata in METADATA[::-1]:
         index = Index(
@@ -98,23 +98,14 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
         by_document = {doc_id: index.chunks(doc_id) for doc_id in index.document_ids}
         relevant = [relevant_ids(question, by_document) for question in questions]
         for name, search in systems(index, tuning, metadata):
-            scores[metadata, name] = place_scores(dataset, relevant, chunks, search)
-            print(f"boards, {label}: {metadata}, {name}", file=sys.stderr, flush=True)
-    base = scores["path", DEFAULT]
-    rows = [
-        (
-            metadata,
-            name,
-            *(f"{mean_of(points[point]):.1f}" for point in POINTS),
-            _gap(points, base),
-        )
-        for (metadata, name), points in scores.items()
-    ]
+            row = f"{metadata} | {name}"
+            scores[row] = place_scores(dataset, relevant, chunks, search)
+            print(f"boards, {label}: {row}", file=sys.stderr, flush=True)
     return Table(
         f"boards: {len(dataset.documents):,} manuals, {chunks:,} chunks, {len(questions)} "
         f"questions; dense route: {label}",
         ("index text", "routes", *POINTS, "hit at 1 against the default with path"),
-        tuple(rows),
+        table_rows(scores, POINTS, POINTS[0], scores[f"path | {DEFAULT}"]),
         corpus_line("boards", (document.text for document in dataset.documents)),
         (
             "In percent. Only the chunk that holds the answer's characters counts; ties by "
@@ -129,10 +120,7 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
             f"{len(tuning)} questions are left out of all rows, because one row's alpha and beta "
             "are tuned on them.",
         ),
-        {
-            f"{metadata} | {name}": {point: mean_of(points[point]) for point in POINTS}
-            for (metadata, name), points in scores.items()
-        },
+        figures(scores, POINTS),
     )
 
 
@@ -180,7 +168,3 @@ def tuned(index: Index, questions: Sequence[Any]) -> Search:
     )
     print(report, file=sys.stderr)
     return hiqa_peers.hiqa(index, alpha=report.alpha, beta=report.beta)
-
-
-def _gap(points: Points, base: Points) -> str:
-    return "" if points is base else against(points["hit at 1"], base["hit at 1"])

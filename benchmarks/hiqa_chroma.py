@@ -3,34 +3,31 @@ published tables."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from benchmarks import hiqa_peers
 from benchmarks.hiqa_scores import (
+    Points,
     Search,
     Sizes,
-    against,
+    figures,
     mean_of,
     read_questions,
     recall_points,
+    table_rows,
 )
 from benchmarks.machine import corpus_line
-from benchmarks.paper_metrics import (
-    chroma_scores,
-    precision_omega,
-)
+from benchmarks.paper_metrics import chroma_scores, precision_omega
+from benchmarks.placing import placed
 from benchmarks.question_sets import Dataset, load
 from benchmarks.speed_tables import Table
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.evaluation import (
-    SpanMeasure,
-    spans_of,
-)
+from structrag.evaluation import SpanMeasure, spans_of
 from structrag.index.index import Index
 from structrag.model_calls.cache import Cache
 from structrag.records import Chunk, Document
@@ -45,33 +42,9 @@ SEPARATORS = ["\n\n", "\n", ".", "?", "!", " ", ""]  # those of the report
 
 # Smith and Troynikov, July 2024: percent, mean over the 472 questions at five chunks.
 COLUMNS = ("recall", "precision", "precision-omega", "IoU")
-PUBLISHED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
-    "text-embedding-3-large": {
-        "Recursive 800 (~661), overlap 400": (85.4, 1.5, 6.7, 1.5),
-        "TokenText 800, overlap 400": (87.9, 1.4, 4.7, 1.4),
-        "Recursive 400 (~312), overlap 200": (88.1, 3.3, 13.9, 3.3),
-        "TokenText 400, overlap 200": (88.6, 2.7, 8.4, 2.7),
-        "Recursive 400 (~276)": (89.5, 3.6, 17.7, 3.6),
-        "TokenText 400": (89.2, 2.7, 12.5, 2.7),
-        "Recursive 200 (~137)": (88.1, 7.0, 29.9, 6.9),
-        "TokenText 200": (87.0, 5.2, 21.0, 5.1),
-        "Kamradt (~660)": (83.6, 1.5, 7.4, 1.5),
-        "KamradtMod 300 (~397)": (87.1, 2.1, 10.5, 2.1),
-        "Cluster 400 (~182)": (91.3, 4.5, 20.7, 4.5),
-        "Cluster 200 (~103)": (87.3, 8.0, 34.0, 8.0),
-        "LLM GPT-4o (~240)": (91.9, 3.9, 19.9, 3.9),
-    },
-    "all-MiniLM-L6-v2": {
-        "Recursive 250 (~180), overlap 125": (78.7, 4.9, 21.9, 4.9),
-        "TokenText 250, overlap 125": (82.4, 3.6, 11.4, 3.5),
-        "Recursive 250 (~162)": (78.5, 5.4, 26.7, 5.4),
-        "TokenText 250": (77.1, 3.3, 16.4, 3.3),
-        "Recursive 200 (~128)": (75.7, 6.5, 31.2, 6.5),
-        "TokenText 200": (76.6, 4.1, 19.1, 4.1),
-        "Cluster 250 (~168)": (77.3, 6.1, 28.6, 6.0),
-        "Cluster 200 (~102)": (75.2, 7.2, 33.6, 7.2),
-    },
-}
+PUBLISHED: Mapping[str, Mapping[str, list[float]]] = json.loads(
+    Path(__file__).with_name("chroma_published.json").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True)
@@ -92,32 +65,7 @@ class Recursive:
             chunk_overlap=0,
             length_function=self.counter,
         )
-        chunks, at = [], 0
-        for text in splitter.split_text(document.text):
-            start = document.text.index(text, at)
-            at = start + len(text)
-            name = f"{document.id}:{start}-{at}"
-            chunks.append(
-                Chunk(
-                    name, document.id, "", start, at, text, n_tokens=self.counter(text)
-                )
-            )
-        return chunks
-
-
-@dataclass(frozen=True)
-class Row:
-    """One system's scores, question by question, in [0, 1]."""
-
-    chunks: str
-    routes: str
-    scores: dict[str, list[float]]
-
-    @property
-    def cells(self) -> list[float]:
-        """Recall, precision, precision-omega and IoU as Chroma codes them, and recall within the
-        budget, in percent."""
-        return [mean_of(self.scores[name]) for name in (*COLUMNS, WITHIN)]
+        return placed(document, splitter.split_text(document.text))
 
 
 def run(
@@ -131,12 +79,7 @@ def run(
     dataset = load("chroma")
     read_questions(embedder, dataset)
     found = rows(dataset, embedder, cache, counter)
-    base = next(
-        row
-        for row in found
-        if row.chunks.startswith("recursive 400") and row.routes == "dense"
-    )
-    ours = [_line(row, base) for row in found]
+    base = next(own for name, own in found.items() if name.startswith("recursive 400"))
     published = [
         (
             f"published: {name}",
@@ -150,6 +93,7 @@ def run(
         for model, table in PUBLISHED.items()
         for name, (recall, *others) in table.items()
     ]
+    shown = ("recall", WITHIN, "tokens", *COLUMNS[1:])
     head = (
         "chunks",
         "routes",
@@ -162,7 +106,7 @@ def run(
             f"chroma: {len(dataset.documents)} corpora as one pool, {len(dataset.questions)} "
             "questions",
             (*head, *COLUMNS[1:], f"recall, {POINT}, against recursive 400, dense"),
-            tuple(ours + published),
+            (*table_rows(found, shown, "recall", base), *published),
             corpus_line("chroma", (document.text for document in dataset.documents)),
             (
                 f"Vectors: {label}; our indexes embed chunks longer than the encoder reads in "
@@ -178,21 +122,16 @@ def run(
                 "Last column: points, 95% interval of a paired bootstrap. Recall at five chunks "
                 "rises with the size of a chunk.",
             ),
-            {
-                f"{row.chunks} | {row.routes}": dict(
-                    zip((*COLUMNS, WITHIN), row.cells, strict=True)
-                )
-                for row in found
-            },
+            figures(found, (*COLUMNS, WITHIN)),
         )
     ]
 
 
 def rows(
     dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter
-) -> list[Row]:
+) -> dict[str, Points]:
     """Every system's scores."""
-    found: list[Row] = []
+    found: dict[str, Points] = {}
     sizes = Sizes(counter)
     splitters = {
         f"HiQASplitter({SIZE})": HiQASplitter(SIZE),
@@ -215,13 +154,8 @@ def rows(
         ]
         for routes, search in systems(index).items():
             scores = score(dataset, search, sizes)
-            found.append(
-                Row(
-                    f"{name} ({len(index):,})",
-                    routes,
-                    {**scores, "precision-omega": omega},
-                )
-            )
+            row = f"{name} ({len(index):,}) | {routes}"
+            found[row] = {**scores, "precision-omega": omega}
             print(
                 f"chroma: {name}, {routes}: {mean_of(scores['recall']):.2f} "
                 f"{mean_of(scores[WITHIN]):.2f}",
@@ -262,21 +196,6 @@ def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[floa
             if coded
             else {}
         )
-        found.append({**own, WITHIN: points[WITHIN], "tokens": points["tokens"]})
+        tokens = points["tokens"] / 100  # means are printed in percent
+        found.append({**own, WITHIN: points[WITHIN], "tokens": tokens})
     return {name: [row[name] for row in found] for name in found[0]}
-
-
-def _line(row: Row, base: Row) -> tuple[str, ...]:
-    recall, precision, omega, iou, within = (f"{value:.1f}" for value in row.cells)
-    gap = "" if row is base else against(row.scores["recall"], base.scores["recall"])
-    return (
-        row.chunks,
-        row.routes,
-        recall,
-        within,
-        f"{np.mean(row.scores['tokens']):,.0f}",
-        precision,
-        omega,
-        iou,
-        gap,
-    )

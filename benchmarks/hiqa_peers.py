@@ -4,13 +4,14 @@ chunks of each; what differs is how two rankings are put together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from benchmarks.hiqa_scores import Ranking, Search
+from benchmarks.hiqa_scores import Search
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.snapshot import Reader
@@ -42,9 +43,13 @@ def hiqa(
     **settings: Any,
 ) -> Search:
     """`HiQARetriever` with these settings, its first `n` hits."""
-    retriever = kind(index, **settings)
+    return hits_of(kind(index, **settings).search, n)
+
+
+def hits_of(search: Callable[..., Any], n: int, **settings: Any) -> Search:
+    """A search of ours for `n` hits."""
     return lambda question: [
-        (hit.chunk, hit.score) for hit in retriever.search(question, n)
+        (hit.chunk, hit.score) for hit in search(question, n, **settings)
     ]
 
 
@@ -77,24 +82,17 @@ def hiqa_alone(index: Index, n: int = POOL) -> Search:
     """`HiQARetriever` by the question's own vector."""
     retriever = HiQARetriever(index)
     retriever.source = QuestionAlone(**vars(retriever.source))
-    return lambda question: [
-        (hit.chunk, hit.score) for hit in retriever.search(question, n)
-    ]
+    return hits_of(retriever.search, n)
 
 
 def multiview(index: Index, n: int = POOL, **settings: Any) -> Search:
     """`MultiViewRetriever` with these settings, its first `n` hits."""
-    retriever = MultiViewRetriever(index, **settings)
-    return lambda question: [
-        (hit.chunk, hit.score) for hit in retriever.search(question, n)
-    ]
+    return hits_of(MultiViewRetriever(index, **settings).search, n)
 
 
 def route(index: Index, kind: str, n: int = POOL) -> Search:
     """One route of the index alone, "dense" or "bm25"."""
-    return lambda question: [
-        (hit.chunk, hit.score) for hit in index.search(question, n, route=kind)
-    ]
+    return hits_of(index.search, n, route=kind)
 
 
 def peers(index: Index, n: int = POOL) -> dict[str, Search]:
@@ -112,79 +110,75 @@ def peers(index: Index, n: int = POOL) -> dict[str, Search]:
 def langchain(index: Index, n: int = POOL) -> Search:
     """LangChain's EnsembleRetriever, both weights 0.5: weighted reciprocal rank fusion, c = 60."""
     from langchain_classic.retrievers import EnsembleRetriever
-    from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableLambda
 
-    class Route(BaseRetriever):
-        kind: str
-
-        def _get_relevant_documents(
-            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-        ) -> list[Document]:
-            hits = index.search(query, n, route=self.kind)
-            return [
-                Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id})
-                for hit in hits
-            ]
+    def documents(kind: str, query: str) -> list[Document]:
+        return [
+            Document(page_content=chunk.text, metadata={"id": chunk.id})
+            for chunk, _ in route(index, kind, n)(query)
+        ]
 
     both = EnsembleRetriever(
-        retrievers=[Route(kind="dense"), Route(kind="bm25")],
+        retrievers=[
+            RunnableLambda(partial(documents, kind)) for kind in ("dense", "bm25")
+        ],
         weights=[0.5, 0.5],
         id_key="id",
     )
-    return lambda question: _by_rank(
-        index, [document.metadata["id"] for document in both.invoke(question)]
-    )
+    chunks = {chunk.id: chunk for chunk in index.chunks()}
+    # It gives no scores: the higher the earlier.
+    return lambda question: [
+        (chunks[document.metadata["id"]], -float(place))
+        for place, document in enumerate(both.invoke(question))
+    ]
 
 
-def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
-    """LlamaIndex's QueryFusionRetriever without generated queries."""
+def fused(
+    routes: Sequence[Callable[[str], list[Any]]], mode: str, k: int
+) -> Callable[[str], list[Any]]:
+    """LlamaIndex's QueryFusionRetriever over functions to its nodes, without generated queries."""
     from llama_index.core.llms import MockLLM
     from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import NodeWithScore, QueryBundle
 
     class Route(BaseRetriever):  # type: ignore[misc]
-        def __init__(self, kind: str) -> None:
+        def __init__(self, search: Callable[[str], list[Any]]) -> None:
             super().__init__()
-            self.kind = kind
+            self.search = search
 
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            hits = index.search(query_bundle.query_str, n, route=self.kind)
-            return [
-                NodeWithScore(
-                    node=TextNode(
-                        id_=hit.chunk.id,
-                        text=hit.chunk.text,
-                        metadata={"id": hit.chunk.id},
-                    ),
-                    score=hit.score,
-                )
-                for hit in hits
-            ]
+            return self.search(query_bundle.query_str)
 
     both = QueryFusionRetriever(
-        [Route("dense"), Route("bm25")],
+        list(map(Route, routes)),
         llm=MockLLM(),
         mode=mode,
         num_queries=1,
-        similarity_top_k=2 * n,
+        similarity_top_k=k,
         use_async=False,
     )
+    retrieve: Callable[[str], list[Any]] = both.retrieve
+    return retrieve
 
-    def search(question: str) -> Ranking:
-        chunks = index.store.reader()
+
+def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
+    """LlamaIndex's retriever over both routes."""
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    def nodes(kind: str, query: str) -> list[Any]:
         return [
-            (chunks.chunk(chunks.row_of(found.node.node_id)), float(found.score or 0.0))
-            for found in both.retrieve(question)
+            NodeWithScore(
+                node=TextNode(id_=chunk.id, text=chunk.text, metadata={"id": chunk.id}),
+                score=score,
+            )
+            for chunk, score in route(index, kind, n)(query)
         ]
 
-    return search
+    both = fused([partial(nodes, kind) for kind in ("dense", "bm25")], mode, 2 * n)
 
-
-def _by_rank(index: Index, ids: Sequence[str]) -> Ranking:
-    """Chunks of a peer that gives no scores: the higher the earlier."""
-    return [
-        (index.store.reader().chunk(index.store.reader().row_of(name)), -float(place))
-        for place, name in enumerate(ids)
+    chunks = {chunk.id: chunk for chunk in index.chunks()}
+    return lambda question: [
+        (chunks[found.node.node_id], float(found.score or 0.0))
+        for found in both(question)
     ]

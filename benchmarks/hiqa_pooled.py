@@ -14,10 +14,11 @@ from benchmarks.hiqa_scores import (
     Points,
     Search,
     Sizes,
-    against,
+    figures,
     mean_of,
     read_questions,
     recall_points,
+    table_rows,
 )
 from benchmarks.machine import corpus_line
 from benchmarks.question_sets import Dataset, load, visible
@@ -66,11 +67,10 @@ def run(
     embedder: Any,
     label: str,
     cache: Cache | None,
-    documents: int | None,
     counter: TokenCounter,
 ) -> list[Table]:
     """One table a set."""
-    contracts = quality.sampled(load("cuad"), documents, None)
+    contracts = quality.sampled(load("cuad"), quality.CUAD_DOCUMENTS, None)
     tables = []
     for dataset, title in (
         (named(contracts), "cuad, the contract's name in the question"),
@@ -94,29 +94,18 @@ def measure(
     read_questions(embedder, dataset)
     sizes = Sizes(counter)
     rows: dict[str, Points] = {}
-    for name, search in systems(dataset, embedder, cache):
+    for name, search in systems(dataset, embedder, cache).items():
         rows[name] = scores(dataset, search, sizes)
         print(
             f"{title}: {name}: {mean_of(rows[name]['1,000 tokens']):.1f}",
             file=sys.stderr,
             flush=True,
         )
-    base = rows[DEFAULT]
-    lines = []
-    for name, points in rows.items():
-        gap = (
-            ""
-            if points is base
-            else against(points["1,000 tokens"], base["1,000 tokens"])
-        )
-        lines.append(
-            (name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), gap)
-        )
     return Table(
         f"{title}: {len(dataset.documents)} documents as one pool, {len(dataset.questions)} "
         "questions",
         ("system", *POINTS, f"1,000 tokens, against {DEFAULT}"),
-        tuple(lines),
+        table_rows(rows, POINTS, "1,000 tokens", rows[DEFAULT]),
         corpus_line(dataset.name, (document.text for document in dataset.documents)),
         (
             "Share of the gold text found, in percent (nq: of the best single occurrence). "
@@ -128,16 +117,11 @@ def measure(
             "Last column: points, 95% interval of a paired bootstrap; an interval that holds 0 "
             "shows no difference.",
         ),
-        {
-            name: {point: mean_of(points[point]) for point in POINTS}
-            for name, points in rows.items()
-        },
+        figures(rows, POINTS),
     )
 
 
-def systems(
-    dataset: Dataset, embedder: Any, cache: Cache | None
-) -> list[tuple[str, Search]]:
+def systems(dataset: Dataset, embedder: Any, cache: Cache | None) -> dict[str, Search]:
     """The rows of a table."""
     plain = Index(
         embedder=embedder, cache=cache, splitter=FixedSplitter(300), views=("raw",)
@@ -145,28 +129,25 @@ def systems(
     index = Index(embedder=embedder, cache=cache)
     for one in (plain, index):
         one.add(dataset.documents)
-    return [
-        (PLAIN, hiqa_peers.route(plain, "dense")),
-        ("dense, with path", hiqa_peers.route(index, "dense")),
-        ("BM25, with path", hiqa_peers.route(index, "bm25")),
-        (DEFAULT, hiqa_peers.hiqa(index)),
-        ("HiQARetriever, the question's own vector", hiqa_peers.hiqa_alone(index)),
-        (
-            "HiQARetriever without keywords",
-            hiqa_peers.hiqa(index, routes=("dense", "bm25")),
+    return {
+        PLAIN: hiqa_peers.route(plain, "dense"),
+        "dense, with path": hiqa_peers.route(index, "dense"),
+        "BM25, with path": hiqa_peers.route(index, "bm25"),
+        DEFAULT: hiqa_peers.hiqa(index),
+        "HiQARetriever, the question's own vector": hiqa_peers.hiqa_alone(index),
+        "HiQARetriever without keywords": hiqa_peers.hiqa(
+            index, routes=("dense", "bm25")
         ),
-        (
-            "HiQARetriever, alpha and beta auto",
-            hiqa_peers.hiqa(index, alpha="auto", beta="auto"),
+        "HiQARetriever, alpha and beta auto": hiqa_peers.hiqa(
+            index, alpha="auto", beta="auto"
         ),
-        (
-            "HiQARetriever, reciprocal ranks",
-            hiqa_peers.hiqa(index, kind=hiqa_peers.ReciprocalRanks),
+        "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(
+            index, kind=hiqa_peers.ReciprocalRanks
         ),
-        ("MultiViewRetriever, raw view", hiqa_peers.multiview(index, views=("raw",))),
-        ("MultiViewRetriever, three views", hiqa_peers.multiview(index)),
-        *hiqa_peers.peers(index).items(),
-    ]
+        "MultiViewRetriever, raw view": hiqa_peers.multiview(index, views=("raw",)),
+        "MultiViewRetriever, three views": hiqa_peers.multiview(index),
+        **hiqa_peers.peers(index),
+    }
 
 
 def scores(dataset: Dataset, search: Search, sizes: Sizes) -> Points:

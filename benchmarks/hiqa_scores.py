@@ -141,3 +141,28 @@ def against(values: Sequence[float], base: Sequence[float]) -> str:
     the questions."""
     found = paired_bootstrap(values, base)
     return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+
+
+def table_rows(
+    scores: Mapping[str, Points], points: Sequence[str], point: str, base: Points
+) -> tuple[tuple[str, ...], ...]:
+    """Each system's means in percent, and its difference to the base at one point. Names are cut at
+    their bars."""
+    return tuple(
+        (
+            *name.split(" | "),
+            *(f"{mean_of(own[each]):.1f}" for each in points),
+            "" if own is base else against(own[point], base[point]),
+        )
+        for name, own in scores.items()
+    )
+
+
+def figures(
+    scores: Mapping[str, Points], points: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Each system's means in percent, by name."""
+    return {
+        name: {point: mean_of(own[point]) for point in points}
+        for name, own in scores.items()
+    }

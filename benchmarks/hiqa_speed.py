@@ -3,14 +3,14 @@ vectors, and beside the peers."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 
+from benchmarks.hiqa_peers import fused
 from benchmarks.machine import corpus_line
 from benchmarks.speed_search_data import (
     DIMENSION,
@@ -106,23 +106,29 @@ def run(repeat: int, segments: int = SEGMENTS) -> list[Table]:
             "the made query names a product that was not found; the figures would leave out the "
             "keywords"
         )
-    timings = _timed(own, made.queries, repeat)
-    print("speed: ours done", file=sys.stderr, flush=True)
     compared = {OURS: retriever.search, **peers(made)}
-    beside = _timed(compared, made.queries[:PEER_QUERIES], min(repeat, 3))
-    rows = [
-        _row(name, timing, timings, BARE, len(made.queries))
-        for name, timing in timings.items()
-    ]
-    rows += [
-        _row(f"{name} (peers' run)", timing, beside, OURS, PEER_QUERIES)
-        for name, timing in beside.items()
-    ]
-    figures = {
-        name: {"wall": timing.wall, "cpu": timing.cpu, "queries": n}
-        for several, n in ((timings, QUERIES), (beside, PEER_QUERIES))
-        for name, timing in several.items()
-    }
+    rows = []
+    figures = {}
+    for searches, base, queries, turns, note in (
+        (own, BARE, made.queries, repeat, ""),
+        (
+            compared,
+            OURS,
+            made.queries[:PEER_QUERIES],
+            min(repeat, 3),
+            " (peers' run)",
+        ),
+    ):
+        tasks = {name: partial(_all, one, queries) for name, one in searches.items()}
+        timings = by_turns(tasks, turns)
+        for name, timing in timings.items():
+            row = _row(name, timing, timings, base, len(queries))
+            rows.append((row[0] + note, *row[1:]))
+            figures[name] = {
+                "wall": timing.wall,
+                "cpu": timing.cpu,
+                "queries": len(queries),
+            }
     return [
         Table(
             f"One query over {segments:,} segments, vectors, BM25 and keywords fused, {K} hits",
@@ -164,9 +170,7 @@ def peers(made: Made) -> dict[str, Search]:
 def llama_search(made: Made, *, k: int) -> Search:
     """LlamaIndex's SimpleVectorStore and a bm25s retriever through its QueryFusionRetriever."""
     import bm25s
-    from llama_index.core.llms import MockLLM
-    from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import NodeWithScore, TextNode
     from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery
 
     texts, matrix, vector = (
@@ -185,44 +189,21 @@ def llama_search(made: Made, *, k: int) -> Search:
     lexical = bm25s.BM25()
     lexical.index([text.split() for text in texts], show_progress=False)
 
-    class Dense(BaseRetriever):  # type: ignore[misc]
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            result = store.query(
-                VectorStoreQuery(query_embedding=vector, similarity_top_k=k)
-            )
-            pairs = zip(result.ids or [], result.similarities or [], strict=True)
-            return [
-                NodeWithScore(node=nodes[int(name)], score=score)
-                for name, score in pairs
-            ]
+    def dense(_: str) -> list[NodeWithScore]:
+        result = store.query(
+            VectorStoreQuery(query_embedding=vector, similarity_top_k=k)
+        )
+        pairs = zip(result.ids or [], result.similarities or [], strict=True)
+        return [
+            NodeWithScore(node=nodes[int(name)], score=score) for name, score in pairs
+        ]
 
-    class Lexical(BaseRetriever):  # type: ignore[misc]
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            rows, scores = lexical.retrieve(
-                [query_bundle.query_str.split()], k=k, show_progress=False
-            )
-            pairs = zip(rows[0].tolist(), scores[0].tolist(), strict=True)
-            return [NodeWithScore(node=nodes[row], score=score) for row, score in pairs]
+    def words(query: str) -> list[NodeWithScore]:
+        rows, scores = lexical.retrieve([query.split()], k=k, show_progress=False)
+        pairs = zip(rows[0].tolist(), scores[0].tolist(), strict=True)
+        return [NodeWithScore(node=nodes[row], score=score) for row, score in pairs]
 
-    both = QueryFusionRetriever(
-        [Dense(), Lexical()],
-        llm=MockLLM(),
-        mode="relative_score",
-        num_queries=1,
-        similarity_top_k=k,
-        use_async=False,
-    )
-    retrieve: Callable[[str], object] = both.retrieve
-    return retrieve
-
-
-def _timed(
-    searches: dict[str, Search], queries: Sequence[str], repeat: int
-) -> dict[str, Timing]:
-    return by_turns(
-        {name: partial(_all, search, queries) for name, search in searches.items()},
-        repeat,
-    )
+    return fused([dense, words], "relative_score", k)
 
 
 def _all(search: Search, queries: Sequence[str]) -> None:

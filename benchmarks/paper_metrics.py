@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, groupby
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from math import floor, log1p
 from random import Random
 from string import punctuation
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
 import regex
+from nltk.metrics import segmentation
 
 from structrag.evaluation.measure import Span, SpanCover, SpanMeasure
 
@@ -80,16 +81,13 @@ def precision_omega(excerpts: Sequence[Span], chunks: Iterable[Span]) -> float |
     gold = SpanCover(excerpts, _CHARACTERS)
     if not gold.total:
         return None
-    by_document: dict[str, list[tuple[int, int]]] = {}
-    for doc_id, start, end in excerpts:
-        by_document.setdefault(doc_id, []).append((start, end))
     covering = SpanCover(
         (
             (doc_id, start, end)
             for doc_id, start, end in chunks
             if any(
-                max(start, low) <= min(end, high)
-                for low, high in by_document.get(doc_id, ())
+                name == doc_id and max(start, low) <= min(end, high)
+                for name, low, high in excerpts
             )
         ),
         _CHARACTERS,
@@ -161,8 +159,7 @@ def pk(
         >>> pk([0, 1, 0, 0], [0, 0, 1, 0], k=2)
         0.6666666666666666
     """
-    counts = _window_counts(reference, hypothesis, k)
-    return float(np.mean([(a > 0) != (b > 0) for a, b in counts]))
+    return _by_windows(segmentation.pk, reference, hypothesis, k)
 
 
 def window_diff(
@@ -172,7 +169,7 @@ def window_diff(
 
     Never below `pk` with the same `k`.
     """
-    return float(np.mean([a != b for a, b in _window_counts(reference, hypothesis, k)]))
+    return _by_windows(segmentation.windowdiff, reference, hypothesis, k)
 
 
 def boundary_f1(
@@ -190,14 +187,13 @@ def boundary_f1(
     second = np.flatnonzero(hypothesis).tolist()
     if not first and not second:
         return 1.0
-    i = j = matched = 0
-    while i < len(first) and j < len(second):
-        if abs(first[i] - second[j]) <= tolerance:
-            matched, i, j = matched + 1, i + 1, j + 1
-        elif first[i] < second[j]:
-            i += 1
-        else:
-            j += 1
+    matched, rest = 0, second[::-1]
+    for place in first:
+        while rest and rest[-1] < place - tolerance:
+            rest.pop()
+        if rest and rest[-1] <= place + tolerance:
+            matched += 1
+            rest.pop()
     return 2 * matched / (len(first) + len(second))
 
 
@@ -220,22 +216,22 @@ def baseline_segmentations(
     }
 
 
-def _window_counts(
-    reference: Sequence[int], hypothesis: Sequence[int], k: int | None
-) -> list[tuple[int, int]]:
-    """The boundaries of both in each window; where none fits, whether they differ at all."""
+def _by_windows(
+    metric: Callable[..., Any],
+    reference: Sequence[int],
+    hypothesis: Sequence[int],
+    k: int | None,
+) -> float:
+    """NLTK's metric, or whether both differ at all where no window fits."""
     if len(reference) != len(hypothesis):
         raise ValueError(
             f"{len(reference)} and {len(hypothesis)} gaps cannot be compared."
         )
     half = (len(reference) + 1) / (2 * (sum(reference) + 1))
     width = k or max(1, floor(half + 0.5))
-    first = list(accumulate(reference, initial=0))
-    second = list(accumulate(hypothesis, initial=0))
-    return [
-        (first[i + width] - first[i], second[i + width] - second[i])
-        for i in range(len(first) - width)
-    ] or [(0, int(list(reference) != list(hypothesis)))]
+    if width > len(reference):
+        return float(list(reference) != list(hypothesis))
+    return float(metric(list(reference), list(hypothesis), width, boundary=1))
 
 
 # -- ranks
@@ -250,14 +246,10 @@ def mid_ranks(scores: Sequence[float]) -> list[float]:
         >>> mid_ranks([0.9, 0.5, 0.5])
         [1.0, 2.5, 2.5]
     """
-    ordered = sorted(range(len(scores)), key=lambda i: -round(scores[i], _TIE_DIGITS))
-    ranks = [0.0] * len(scores)
-    first = 1
-    for _, tied in groupby(ordered, key=lambda i: round(scores[i], _TIE_DIGITS)):
-        block = list(tied)
-        for i in block:
-            ranks[i] = first + (len(block) - 1) / 2
-        first += len(block)
+    _, places, counts = np.unique(
+        -np.round(scores, _TIE_DIGITS), return_inverse=True, return_counts=True
+    )
+    ranks: list[float] = (np.cumsum(counts) - (counts - 1) / 2)[places].tolist()
     return ranks
 
 
