@@ -2,19 +2,24 @@
 
     python benchmarks/pictures.py
 
-`evaluation_gain.svg` shows what a reader gets within a token budget, `evaluation_methods.svg` every
-splitter and retriever within 1,000 tokens, both with 95% intervals.
+`evaluation_gain.svg` shows what a reader gets within a token budget, `evaluation_methods.svg` what
+every splitter and retriever finds within 1,000 tokens, both with 95% intervals, and how much the
+encoder reads for it while indexing. A picture whose results are missing stays as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import freshness
+
+ROOT = freshness.ROOT
 PICTURES = ROOT / "docs" / "pictures"
 
 BLUE, GREY, ORANGE, TEAL = "#3b7dd8", "#8a8f98", "#c2571a", "#3f9a87"
@@ -32,6 +37,7 @@ READERS = {
     "**EvidenceRetriever**": ("EvidenceRetriever", BLUE),
 }
 BUDGETS = ("500", "1,000", "2,000")
+SIZES = ("chunks", "tokens each")
 FAMILIES = {
     "structrag": BLUE,
     "others, by size or markup": GREY,
@@ -44,9 +50,33 @@ STYLE = """<style>
   text { fill: #d7dde4 !important; }
   [style*="stroke: #000000"] { stroke: #8b949e !important; }
   [style*="stroke: #e4e2dc"] { stroke: #30363d !important; }
-  [style*="fill: none; stroke: #444444"] { stroke: #c3cad2 !important; }
+  [style*="stroke: #444444"] { stroke: #c3cad2 !important; }
 }
 </style>"""
+
+
+# Splitters of methods.md that read the text -> their row of splitters.md. The chunks of those in
+# REUSED have the mean of the vectors that splitting took, so that they are not read again.
+READ = {
+    "PICSplitter": "structrag PICSplitter",
+    "PICSplitter(reuse_vectors=False)": "structrag PICSplitter",
+    "PICSplitter, static vectors": "structrag PICSplitter, static vectors",
+    "PICSplitter.paper()": "structrag PICSplitter.paper()",
+    "PICSplitter.paper(reuse_vectors=True)": "structrag PICSplitter.paper()",
+    "IDMSSplitter": 'structrag IDMSSplitter(margin="similarity")',
+    "IDMSSplitter and IDMSEnricher": 'structrag IDMSSplitter(margin="similarity")',
+    "LangChain SemanticChunker": "LangChain SemanticChunker",
+    "LlamaIndex SemanticSplitterNodeParser": "LlamaIndex SemanticSplitterNodeParser",
+    "chonkie SemanticChunker": "chonkie SemanticChunker",
+}
+REUSED = (
+    "PICSplitter",
+    "PICSplitter.paper(reuse_vectors=True)",
+    "IDMSSplitter",
+)
+
+
+_COUNT = re.compile(r"([\d,]+)(?: of [\d,]+)? questions")
 
 
 class Interval(NamedTuple):
@@ -55,54 +85,119 @@ class Interval(NamedTuple):
     high: float
 
 
-def table(path: Path, title: str) -> list[list[str]]:
-    """The cells of each row of the tables below the first heading that holds the title."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    is_below = False
-    rows = []
-    for line in lines:
-        if line.startswith("#"):
-            if is_below:
-                break
-            is_below = title in line
-        elif is_below and line.startswith("|"):
-            rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    return rows
+def _text(file: str) -> str:
+    path = freshness.RESULTS / file
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def questions(file: str) -> str:
-    """How many questions a table is of, by its line of samples."""
-    text = (RESULTS / file).read_text(encoding="utf-8")
-    (samples,) = re.findall(r"^- samples: (.*)$", text, re.MULTILINE)
-    counts = re.findall(r"([\d,]+)(?: of [\d,]+)? questions", samples)
-    return f"{sum(int(count.replace(',', '')) for count in counts):,}"
+def table(file: str, title: str) -> list[dict[str, str]]:
+    """The rows of the tables below the first heading that holds the title: cells by the heads of
+    their columns. None for a file that is not there."""
+    section = re.search(
+        rf"^#+ .*{re.escape(title)}.*\n((?:(?!#).*\n)*)", _text(file), re.MULTILINE
+    )
+    rows: list[dict[str, str]] = []
+    heads: list[str] = []
+    for line in section[1].splitlines() if section else ():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and not set(line) <= set("|-: "):
+            rows.append(dict(zip(heads or cells, cells, strict=False)))
+            heads = heads or cells
+        elif not line.startswith("|"):
+            heads = []
+    return [row for row in rows if list(row) != list(row.values())]
+
+
+def samples(file: str) -> dict[str, int]:
+    """Set -> how many of its questions a table is of, by its line of samples."""
+    line = "".join(re.findall(r"^- samples: (.*)$", _text(file), re.MULTILINE))
+    counts = re.findall(rf"(\w+):? [^;]*?{_COUNT.pattern}", line)
+    return {name: int(count.replace(",", "")) for name, count in counts}
+
+
+def heading(file: str, title: str) -> str:
+    """The first heading that holds the title; "" if there is none."""
+    lines = _text(file).splitlines()
+    return next((each for each in lines if each[:1] == "#" and title in each), "")
+
+
+def questions(file: str, title: str = "") -> str:
+    """How many questions a table is of, by its heading, its line of samples, the headings of its
+    sets or the first line that says it.
+
+    Raises:
+        KeyError: Nothing says it.
+    """
+    headings = "\n".join(re.findall("^#.*", _text(file), re.MULTILINE))
+    ways = (
+        _COUNT.findall(heading(file, title)),
+        samples(file).values(),
+        _COUNT.findall(headings),
+        _COUNT.findall(_text(file))[:1],
+    )
+    for counts in filter(None, map(list, ways)):
+        return f"{sum(int(str(each).replace(',', '')) for each in counts):,}"
+    raise KeyError(file)
 
 
 def interval(cell: str) -> Interval | None:
-    """Such as "63.4 [60.6, 66.1]"."""
-    found = re.fullmatch(r"([\d.]+) \[([\d.]+), ([\d.]+)\]", cell.strip("* |"))
+    """Such as "63.4 [60.6, 66.1]" or "+5.8 [+2.8, +8.9]"."""
+    found = re.fullmatch(
+        r"([+-]?[\d.]+) \[([+-]?[\d.]+), ([+-]?[\d.]+)\]", cell.strip("* ")
+    )
     return Interval(*map(float, found.groups())) if found else None
 
 
 def gain() -> dict[str, list[Interval]]:
     """Label of a reader -> its recall within each budget."""
-    rows = {row[0]: row[1:] for row in table(RESULTS / "evidence.md", "Mean over")}
-    found = {READERS[row][0]: rows[row] for row in READERS}
+    rows = {row[""]: row for row in table("evidence.md", "Mean over")}
     return {
-        label: [one for cell in cells[:3] if (one := interval(cell))]
-        for label, cells in found.items()
+        label: [one for budget in BUDGETS if (one := interval(rows[row][budget]))]
+        for row, (label, _) in READERS.items()
+        if row in rows
     }
 
 
 def methods() -> dict[str, tuple[str, Interval]]:
     """Method -> its family and recall, worst first; without those that not every set has."""
-    rows = table(RESULTS / "methods.md", "Recall within 1,000 tokens")
-    found = {
-        row[0].strip("*"): (_family(row[0]), one)
-        for row in rows
-        if (one := interval(row[-1]))
+    rows = table("methods.md", "Recall within 1,000 tokens")
+    evidence = table("evidence_small.md", "Mean over")  # of the same sample
+    cells = {row[""]: row["mean"] for row in rows}
+    cells |= {row[""]: row["1,000"] for row in evidence if "**" in row[""]}
+    ours = {
+        name.strip("*"): (_family(name), one)
+        for name, cell in cells.items()
+        if (one := interval(cell))
     }
-    return dict(sorted(found.items(), key=lambda item: item[1][1].mean))
+    return dict(sorted(ours.items(), key=lambda item: item[1][1].mean))
+
+
+def costs() -> dict[str, float]:
+    """Method -> what the encoder reads to index documents by it, in tokens of their chunks of 200
+    tokens; without those of which it was not measured."""
+    sums: dict[str, int] = {}
+    for name in samples("methods.md"):
+        for row in table("methods.md", f"{name}: "):
+            count, size = (int(row[head].replace(",", "")) for head in SIZES)
+            sums[row[""]] = sums.get(row[""], 0) + count * size
+    ratios = {name: total / sums["fixed 200"] for name, total in sums.items()}
+    ratios.pop("D3 (D3Retriever)", None)  # it reads sections as well as paragraphs
+    read = {
+        row["splitter"]: row["tokens / floor"]
+        for row in table("splitters.md", "With all-MiniLM-L6-v2")
+    }
+    for name, splitter in READ.items():
+        again = 0.0 if name in REUSED else ratios.get(name, 1.0)
+        ratios.pop(name, None)
+        if splitter in read:
+            ratios[name] = float(read[splitter]) + again
+    for row in table("speed.md", "Views (extractive)"):
+        if row["views"] == "raw + summary + keywords":
+            ratios["MC-indexing (MultiViewRetriever)"] *= float(row["/ raw"])
+    for row in table("evidence_indexing.md", "What indexing costs"):
+        if one := interval(row["indexing, % of that"]):
+            ratios["EvidenceRetriever"] = one.mean / 100
+    return ratios
 
 
 def _family(name: str) -> str:
@@ -112,17 +207,19 @@ def _family(name: str) -> str:
 
 
 def draw(folder: Path = PICTURES) -> list[Path]:
-    """Draw both pictures; returns their paths."""
+    """Draw the pictures whose results are there; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [
-        _draw_gain(gain(), folder / "evaluation_gain.svg"),
-        _draw_methods(methods(), folder / "evaluation_methods.svg"),
-    ]
+    paths = []
+    if readers := gain():
+        paths.append(_draw_gain(readers, folder / "evaluation_gain.svg"))
+    if found := methods():
+        paths.append(_draw_methods(found, costs(), folder / "evaluation_methods.svg"))
+    return paths
 
 
 def _draw_gain(readers: Mapping[str, list[Interval]], path: Path) -> Path:
-    title = f"Mean of 7 sets, {questions('evidence.md')} questions, 95% intervals"
-    figure, axis = _figure(3.6, title, "y")
+    count = f"{len(samples('evidence.md'))} sets, {questions('evidence.md')} questions"
+    figure, (axis,) = _figure(3.8, f"Mean of {count}, 95% intervals", "y")
     colors = dict(READERS.values())
     for place, (label, intervals) in enumerate(readers.items()):
         for group, one in enumerate(intervals):
@@ -131,23 +228,34 @@ def _draw_gain(readers: Mapping[str, list[Interval]], path: Path) -> Path:
             _whisker(axis, x, one, "y")
             axis.text(x, one.high + 1.5, f"{one.mean:.1f}", ha="center", fontsize=8)
     axis.set_xticks(range(3), [f"within {budget} tokens" for budget in BUDGETS])
-    axis.set_ylim(0, 112)
     axis.set_ylabel("evidence that reaches the reader, %")
-    _legend(axis, "upper left", 2)
+    _legend(figure, axis, 2)
     return _saved(figure, path)
 
 
-def _draw_methods(found: Mapping[str, tuple[str, Interval]], path: Path) -> Path:
-    title = f"Vectors and BM25: {questions('methods.md')} questions"
-    figure, axis = _figure(1.2 + 0.27 * len(found), title, "x")
-    for place, (family, one) in enumerate(found.values()):
+def _draw_methods(
+    found: Mapping[str, tuple[str, Interval]], cost: Mapping[str, float], path: Path
+) -> Path:
+    title = f"Gain within 1,000 tokens, {questions('methods.md')} questions"
+    figure, (axis, beside) = _figure(1.4 + 0.25 * len(found), title, "x", [3, 2])
+    for place, (name, (family, one)) in enumerate(found.items()):
         color = FAMILIES[family]
         axis.plot([one.mean], [place], "o", markersize=5, color=color, label=family)
         _whisker(axis, place, one, "x", color)
         axis.text(one.high + 0.4, place, f"{one.mean:.1f}", va="center", fontsize=8)
+        if name not in cost:
+            beside.text(0.1, place, "not measured", va="center", fontsize=8)
+        else:
+            beside.plot([cost[name]], [place], "o", markersize=5, color=color)
+            beside.hlines(place, 0, cost[name], color=color, linewidth=1.3)
+            label = f"{cost[name]:.1f}"
+            beside.text(cost[name] + 0.15, place, label, va="center", fontsize=8)
     axis.set_yticks(range(len(found)), list(found), fontsize=9)
-    axis.set_xlabel("recall within 1,000 tokens, %, mean of 7 sets and 95% interval")
-    _legend(axis, "lower right", 1)
+    axis.set_xlabel("evidence found, %, 95% interval")
+    beside.set_title("Cost of indexing", loc="left", fontsize=11)
+    beside.set_xlabel("encoder's tokens, fixed 200 = 1")
+    beside.set_xlim(left=0)
+    _legend(figure, axis, 3)
     return _saved(figure, path)
 
 
@@ -161,30 +269,36 @@ def _whisker(
     )
 
 
-def _legend(axis: Any, place: str, columns: int) -> None:
+def _legend(figure: Any, axis: Any, columns: int) -> None:
     handles, labels = axis.get_legend_handles_labels()
     first = dict(zip(reversed(labels), reversed(handles), strict=True))
     names = list(dict.fromkeys(labels))
-    axis.legend(
+    figure.legend(
         [first[name] for name in names],
         names,
         frameon=False,
         fontsize=9,
-        loc=place,
+        loc="outside lower center",
         ncols=columns,
     )
 
 
-def _figure(height: float, title: str, grid: str) -> tuple[Any, Any]:
+def _figure(
+    height: float, title: str, grid: str, widths: Sequence[int] = (1,)
+) -> tuple[Any, Any]:
+    """A figure with panels side by side."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, height), layout="constrained")
-    axis = figure.subplots()
-    axis.set_title(title, loc="left", fontsize=11)
-    axis.grid(axis=grid, color="#e4e2dc", linewidth=0.8)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
-    return figure, axis
+    panels = figure.subplots(
+        1, len(widths), squeeze=False, sharey=True, width_ratios=widths
+    )[0]
+    panels[0].set_title(title, loc="left", fontsize=11)
+    for axis in panels:
+        axis.grid(axis=grid, color="#e4e2dc", linewidth=0.8)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure, panels
 
 
 def _saved(figure: Any, path: Path) -> Path:
