@@ -4,7 +4,7 @@ command that measures each of them again; and the pictures.
     python benchmarks/evaluation.py [--run | --run-all]
 
 The words of both, the list of results and that of rows are in conclusions.md. `{name[column]}` is a
-cell there, and `{name[column]:more|as much|less}` the word for its interval: above 0, with 0
+cell there, and `{name[column]:more|no more|less}` the word for its interval: above 0, with 0
 inside, below. A line whose figures or files are not there is left out. A section ends with the
 results in it that are stale.
 
@@ -22,8 +22,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from string import Formatter
-from typing import Any, NamedTuple
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -37,18 +36,11 @@ _WORDS = ROOT / "benchmarks" / "conclusions.md"
 _PAGE, _LIST, _TABLE = re.split(r"\n+(?=# )", _WORDS.read_text(encoding="utf-8"))
 
 
-class Result(NamedTuple):
-    title: str
-    file: str  # in benchmarks/results
-    command: str  # that writes it
-
-
-RESULTS_IN_ORDER = [
-    Result(*cells)
-    for cells in re.findall(
-        r"^\| (.+?) \| \[(.+?)\].* \| `(.+?)` ", _LIST, re.MULTILINE
-    )
-]
+# File in benchmarks/results -> the command that writes it; those of MAIN are measured by --run.
+COMMANDS, MAIN = (
+    dict(re.findall(r"\[(\w+\.md)\].* \| `python (.+?)`", part))
+    for part in (_LIST, _LIST.partition("By the command alone")[0])
+)
 # Name -> files, of which the first that has it counts; heading above its table; first cells.
 ROWS = {
     name: place
@@ -58,8 +50,11 @@ ROWS = {
 }
 
 
+_changed = cache(freshness.changed)
+
+
 class Figure(str):
-    """A cell. In a format such as "more|as much|less" it is the word for its interval."""
+    """A cell. In a format such as "more|no more|less" it is the word for its interval."""
 
     def __format__(self, words: str) -> str:
         if not words:
@@ -100,8 +95,7 @@ class Row(dict[str, Figure]):
     @property
     def command(self) -> str:
         """What writes its file."""
-        commands = {result.file: result.command for result in RESULTS_IN_ORDER}
-        return f"`python benchmarks/{commands[self.file]}`"
+        return f"`python {COMMANDS[self.file]}`"
 
 
 def row(files: str, title: str, first: str) -> Row | None:
@@ -126,17 +120,10 @@ def all_results() -> str:
 
 def state(file: str) -> str:
     """Why a result may not be of today's code: "" if it is."""
-    text = (freshness.RESULTS / file).read_text(encoding="utf-8")
-    rooms = _changed(text)
-    if rooms is not None:
-        return "older than the code" if rooms else ""
-    commit = re.search(r"^Measured at commit (\w+)", text, re.MULTILINE)
-    return "code not recorded" + (f", commit {commit[1]}" if commit else "")
-
-
-@cache
-def _changed(text: str) -> list[str] | None:
-    return freshness.changed(text)
+    rooms = _changed((freshness.RESULTS / file).read_text(encoding="utf-8"))
+    if rooms is None:
+        return "code not recorded"
+    return "older than the code" if rooms else ""
 
 
 def _filled(template: str, source: str) -> str:
@@ -157,22 +144,19 @@ def _section(text: str, rows: Mapping[str, Any]) -> str:
     blocks = list(filter(None, (_block(each, rows) for each in text.split("\n\n"))))
     if len(blocks) < 2:
         return ""
-    names = {str(field).split("[")[0] for _, field, _, _ in Formatter().parse(text)}
+    names = {*re.findall(r"\{(\w+)", text)}
     files = {rows[name].file for name in names & {*rows} - {"state"}}
     if "state" not in names:  # a table that says it beside each file
         files |= {*_links("\n".join(blocks))}
-    notes: dict[str, list[str]] = {}
-    for file in sorted(files):
-        notes.setdefault(rows["state"][file].split(",")[0], []).append(file)
-    notes.pop("", None)
-    stale = "; ".join(f"{why}: {', '.join(those)}" for why, those in notes.items())
-    return "\n\n".join([*blocks, *([f"*Stale ({stale}).*"] if stale else [])])
+    if stale := ", ".join(file for file in sorted(files) if rows["state"][file]):
+        blocks.append(f"*Older than the code, or of code not recorded: {stale}.*")
+    return "\n\n".join(blocks)
 
 
 def _block(text: str, rows: Mapping[str, Any]) -> str:
     """A paragraph or a table without the lines that lack a figure; "" if all with figures do."""
     lines = [(each, _line(each, rows)) for each in text.split("\n")]
-    asked = [line for each, line in lines if "{" in each or "(results:" in each]
+    asked = [line for each, line in lines if re.search(r"\{|\(results:", each)]
     if asked and not any(asked):
         return ""
     return "\n".join(line for _, line in lines if line is not None)
@@ -204,14 +188,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--run-all", action="store_true", help="measure all results first"
     )
     options = parser.parse_args(arguments)
-    main_table = _LIST[: _LIST.index("By the command alone")]
-    for result in RESULTS_IN_ORDER:
-        if options.run_all or (options.run and f"[{result.file}]" in main_table):
-            subprocess.run(
-                [sys.executable, *shlex.split(f"benchmarks/{result.command}")],
-                cwd=ROOT,
-                check=True,
-            )
+    chosen = COMMANDS if options.run_all else MAIN if options.run else {}
+    for command in chosen.values():
+        subprocess.run([sys.executable, *shlex.split(command)], cwd=ROOT, check=True)
     PAGE.write_text(page(), encoding="utf-8")
     LIST.write_text(all_results(), encoding="utf-8")
     for path in (PAGE, LIST, *pictures.draw()):

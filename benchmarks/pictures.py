@@ -1,6 +1,4 @@
-"""The pictures of the evaluation, drawn from the tables in benchmarks/results.
-
-    python benchmarks/pictures.py
+"""The tables in benchmarks/results, and the pictures that evaluation.py draws from them.
 
 `evaluation_gain.svg` shows what a reader gets within a token budget, `evaluation_methods.svg` what
 every splitter and retriever finds within 1,000 tokens, both with 95% intervals, and how much the
@@ -10,31 +8,21 @@ encoder reads for it while indexing. A picture whose results are missing stays a
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks import freshness
 
-ROOT = freshness.ROOT
-PICTURES = ROOT / "docs" / "pictures"
+PICTURES = freshness.ROOT / "docs" / "pictures"
 
 BLUE, GREY, ORANGE, TEAL = "#3b7dd8", "#8a8f98", "#c2571a", "#3f9a87"
-# Row of evidence.md -> label, colour.
+# Row of evidence.md -> label.
 READERS = {
-    "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2": (
-        "LlamaIndex's defaults",
-        GREY,
-    ),
-    "recursive 1,000 characters, overlap 200, vectors, top 4": (
-        "LangChain's tutorials",
-        ORANGE,
-    ),
-    "fixed 200, vectors and BM25": ("chunks of 200 tokens, vectors and BM25", TEAL),
-    "**EvidenceRetriever**": ("EvidenceRetriever", BLUE),
+    "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2": "LlamaIndex's defaults",
+    "recursive 1,000 characters, overlap 200, vectors, top 4": "LangChain's tutorials",
+    "fixed 200, vectors and BM25": "chunks of 200 tokens, vectors and BM25",
+    "**EvidenceRetriever**": "EvidenceRetriever",
 }
 BUDGETS = ("500", "1,000", "2,000")
 SIZES = ("chunks", "tokens each")
@@ -55,27 +43,10 @@ STYLE = """<style>
 </style>"""
 
 
-# Splitters of methods.md that read the text -> their row of splitters.md. The chunks of those in
-# REUSED have the mean of the vectors that splitting took, so that they are not read again.
-READ = {
-    "PICSplitter": "structrag PICSplitter",
-    "PICSplitter(reuse_vectors=False)": "structrag PICSplitter",
-    "PICSplitter, static vectors": "structrag PICSplitter, static vectors",
-    "PICSplitter.paper()": "structrag PICSplitter.paper()",
-    "PICSplitter.paper(reuse_vectors=True)": "structrag PICSplitter.paper()",
-    "IDMSSplitter": 'structrag IDMSSplitter(margin="similarity")',
-    "IDMSSplitter and IDMSEnricher": 'structrag IDMSSplitter(margin="similarity")',
-    "LangChain SemanticChunker": "LangChain SemanticChunker",
-    "LlamaIndex SemanticSplitterNodeParser": "LlamaIndex SemanticSplitterNodeParser",
-    "chonkie SemanticChunker": "chonkie SemanticChunker",
-}
-REUSED = (
-    "PICSplitter",
-    "PICSplitter.paper(reuse_vectors=True)",
-    "IDMSSplitter",
-)
-
-
+# Methods that embed what they split by meaning, and those of them whose chunks have the mean of
+# these vectors, so that the encoder does not read them again.
+READING = ("PICSplitter", "IDMSSplitter", "Semantic")
+REUSED = ("PICSplitter", "PICSplitter.paper(reuse_vectors=True)", "IDMSSplitter")
 _COUNT = re.compile(r"([\d,]+)(?: of [\d,]+)? questions")
 
 
@@ -128,15 +99,15 @@ def questions(file: str, title: str = "") -> str:
     Raises:
         KeyError: Nothing says it.
     """
-    headings = "\n".join(re.findall("^#.*", _text(file), re.MULTILINE))
-    ways = (
-        _COUNT.findall(heading(file, title)),
-        samples(file).values(),
-        _COUNT.findall(headings),
-        _COUNT.findall(_text(file))[:1],
-    )
-    for counts in filter(None, map(list, ways)):
-        return f"{sum(int(str(each).replace(',', '')) for each in counts):,}"
+    text = _text(file)
+    for place in (
+        heading(file, title),
+        *re.findall("^- samples: .*", text, re.MULTILINE),
+        "".join(re.findall("^#.*", text, re.MULTILINE)),
+        *re.findall(".* questions.*", text)[:1],
+    ):
+        if counts := _COUNT.findall(place):
+            return f"{sum(int(count.replace(',', '')) for count in counts):,}"
     raise KeyError(file)
 
 
@@ -153,7 +124,7 @@ def gain() -> dict[str, list[Interval]]:
     rows = {row[""]: row for row in table("evidence.md", "Mean over")}
     return {
         label: [one for budget in BUDGETS if (one := interval(rows[row][budget]))]
-        for row, (label, _) in READERS.items()
+        for row, label in READERS.items()
         if row in rows
     }
 
@@ -180,24 +151,28 @@ def costs() -> dict[str, float]:
         for row in table("methods.md", f"{name}: "):
             count, size = (int(row[head].replace(",", "")) for head in SIZES)
             sums[row[""]] = sums.get(row[""], 0) + count * size
-    ratios = {name: total / sums["fixed 200"] for name, total in sums.items()}
-    ratios.pop("D3 (D3Retriever)", None)  # it reads sections as well as paragraphs
-    read = {
-        row["splitter"]: row["tokens / floor"]
-        for row in table("splitters.md", "With all-MiniLM-L6-v2")
+    found = {
+        name: _cost(name, total / sums["fixed 200"]) for name, total in sums.items()
     }
-    for name, splitter in READ.items():
-        again = 0.0 if name in REUSED else ratios.get(name, 1.0)
-        ratios.pop(name, None)
-        if splitter in read:
-            ratios[name] = float(read[splitter]) + again
-    for row in table("speed.md", "Views (extractive)"):
-        if row["views"] == "raw + summary + keywords":
-            ratios["MC-indexing (MultiViewRetriever)"] *= float(row["/ raw"])
     for row in table("evidence_indexing.md", "What indexing costs"):
         if one := interval(row["indexing, % of that"]):
-            ratios["EvidenceRetriever"] = one.mean / 100
-    return ratios
+            found["EvidenceRetriever"] = one.mean / 100
+    return {name: cost for name, cost in found.items() if cost}
+
+
+def _cost(name: str, chunks: float) -> float | None:
+    if name.startswith("D3"):  # it embeds sections too
+        return None
+    if name.startswith("MC-indexing"):
+        views = table("speed.md", "Views (extractive)")
+        return chunks * float(views[-1]["/ raw"]) if views else None
+    if not any(word in name for word in READING):
+        return chunks
+    first = re.split(r"\(| and ", name)[0]
+    for row in table("splitters.md", "With all-MiniLM-L6-v2"):
+        if row["splitter"].removeprefix("structrag ").startswith(first):
+            return float(row["tokens / floor"]) + chunks * (name not in REUSED)
+    return None
 
 
 def _family(name: str) -> str:
@@ -220,12 +195,20 @@ def draw(folder: Path = PICTURES) -> list[Path]:
 def _draw_gain(readers: Mapping[str, list[Interval]], path: Path) -> Path:
     count = f"{len(samples('evidence.md'))} sets, {questions('evidence.md')} questions"
     figure, (axis,) = _figure(3.8, f"Mean of {count}, 95% intervals", "y")
-    colors = dict(READERS.values())
+    colors = dict(zip(READERS.values(), (GREY, ORANGE, TEAL, BLUE), strict=True))
     for place, (label, intervals) in enumerate(readers.items()):
         for group, one in enumerate(intervals):
             x = group + (place - 1.5) * 0.2
-            axis.bar([x], [one.mean], width=0.18, color=colors[label], label=label)
-            _whisker(axis, x, one, "y")
+            axis.bar(
+                [x],
+                [one.mean],
+                width=0.18,
+                yerr=_error(one),
+                capsize=2,
+                color=colors[label],
+                ecolor="#444444",
+                label=label,
+            )
             axis.text(x, one.high + 1.5, f"{one.mean:.1f}", ha="center", fontsize=8)
     axis.set_xticks(range(3), [f"within {budget} tokens" for budget in BUDGETS])
     axis.set_ylabel("evidence that reaches the reader, %")
@@ -240,42 +223,39 @@ def _draw_methods(
     figure, (axis, beside) = _figure(1.4 + 0.25 * len(found), title, "x", [3, 2])
     for place, (name, (family, one)) in enumerate(found.items()):
         color = FAMILIES[family]
-        axis.plot([one.mean], [place], "o", markersize=5, color=color, label=family)
-        _whisker(axis, place, one, "x", color)
+        axis.errorbar(
+            [one.mean],
+            [place],
+            xerr=_error(one),
+            capsize=2,
+            fmt="o",
+            markersize=5,
+            color=color,
+            label=family,
+        )
         axis.text(one.high + 0.4, place, f"{one.mean:.1f}", va="center", fontsize=8)
-        if name not in cost:
-            beside.text(0.1, place, "not measured", va="center", fontsize=8)
-        else:
-            beside.plot([cost[name]], [place], "o", markersize=5, color=color)
-            beside.hlines(place, 0, cost[name], color=color, linewidth=1.3)
-            label = f"{cost[name]:.1f}"
-            beside.text(cost[name] + 0.15, place, label, va="center", fontsize=8)
+        own = cost.get(name, 0)
+        beside.barh([place], [own], height=0.3, color=color)
+        label = f"{own:.1f}" if own else "not measured"
+        beside.text(own + 0.1, place, label, va="center", fontsize=8)
     axis.set_yticks(range(len(found)), list(found), fontsize=9)
     axis.set_xlabel("evidence found, %, 95% interval")
     beside.set_title("Cost of indexing", loc="left", fontsize=11)
     beside.set_xlabel("encoder's tokens, fixed 200 = 1")
-    beside.set_xlim(left=0)
     _legend(figure, axis, 3)
     return _saved(figure, path)
 
 
-def _whisker(
-    axis: Any, place: float, one: Interval, way: str, color: str = "#444444"
-) -> None:
-    error = [[one.mean - one.low], [one.high - one.mean]]
-    at = ([place], [one.mean]) if way == "y" else ([one.mean], [place])
-    axis.errorbar(
-        *at, **{f"{way}err": error}, color=color, elinewidth=1.3, capsize=2, fmt="none"
-    )
+def _error(one: Interval) -> list[list[float]]:
+    return [[one.mean - one.low], [one.high - one.mean]]
 
 
 def _legend(figure: Any, axis: Any, columns: int) -> None:
     handles, labels = axis.get_legend_handles_labels()
-    first = dict(zip(reversed(labels), reversed(handles), strict=True))
-    names = list(dict.fromkeys(labels))
+    first = dict(zip(labels, handles, strict=True))
     figure.legend(
-        [first[name] for name in names],
-        names,
+        first.values(),
+        first,
         frameon=False,
         fontsize=9,
         loc="outside lower center",
@@ -309,13 +289,3 @@ def _saved(figure: Any, path: Path) -> Path:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("<defs>", f"{STYLE}\n<defs>", 1), encoding="utf-8")
     return path
-
-
-def main() -> None:
-    """Draw them."""
-    for path in draw():
-        print(f"{path.relative_to(ROOT)} drawn")
-
-
-if __name__ == "__main__":
-    main()
