@@ -88,9 +88,13 @@ class Row(dict[str, Figure]):
         return pictures.samples(self.file)
 
     @property
+    def heading(self) -> str:
+        return pictures.heading(self.file, self.title).strip("# ")
+
+    @property
     def peer(self) -> str:
         """The system that the heading of a table of differences ends with."""
-        return pictures.heading(self.file, self.title).split(", ")[-1]
+        return self.heading.split(", ")[-1]
 
     @property
     def command(self) -> str:
@@ -129,7 +133,7 @@ def state(file: str) -> str:
 def _filled(template: str, source: str) -> str:
     """A template with its figures."""
     rows: dict[str, Any] = {
-        name: found for name, place in ROWS.items() if (found := row(*place))
+        name: cells for name, place in ROWS.items() if (cells := row(*place))
     }
     rows["state"] = {
         path.name: state(path.name) for path in freshness.RESULTS.glob("*.md")

@@ -113,17 +113,19 @@ def questions(file: str, title: str = "") -> str:
 
 def interval(cell: str) -> Interval | None:
     """Such as "63.4 [60.6, 66.1]" or "+5.8 [+2.8, +8.9]"."""
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"([+-]?[\d.]+) \[([+-]?[\d.]+), ([+-]?[\d.]+)\]", cell.strip("* ")
     )
-    return Interval(*map(float, found.groups())) if found else None
+    return Interval(*map(float, match.groups())) if match else None
 
 
 def gain() -> dict[str, list[Interval]]:
     """Label of a reader -> its recall within each budget."""
     rows = {row[""]: row for row in table("evidence.md", "Mean over")}
     return {
-        label: [one for budget in BUDGETS if (one := interval(rows[row][budget]))]
+        label: [
+            one for budget in BUDGETS if (one := interval(rows[row].get(budget, "")))
+        ]
         for row, label in READERS.items()
         if row in rows
     }
@@ -151,13 +153,13 @@ def costs() -> dict[str, float]:
         for row in table("methods.md", f"{name}: "):
             count, size = (int(row[head].replace(",", "")) for head in SIZES)
             sums[row[""]] = sums.get(row[""], 0) + count * size
-    found = {
+    ratios = {
         name: _cost(name, total / sums["fixed 200"]) for name, total in sums.items()
     }
     for row in table("evidence_indexing.md", "What indexing costs"):
         if one := interval(row["indexing, % of that"]):
-            found["EvidenceRetriever"] = one.mean / 100
-    return {name: cost for name, cost in found.items() if cost}
+            ratios["EvidenceRetriever"] = one.mean / 100
+    return {name: cost for name, cost in ratios.items() if cost}
 
 
 def _cost(name: str, chunks: float) -> float | None:
@@ -183,12 +185,12 @@ def _family(name: str) -> str:
 
 def draw(folder: Path = PICTURES) -> list[Path]:
     """Draw the pictures whose results are there; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
     paths = []
     if readers := gain():
         paths.append(_draw_gain(readers, folder / "evaluation_gain.svg"))
-    if found := methods():
-        paths.append(_draw_methods(found, costs(), folder / "evaluation_methods.svg"))
+    if recalls := methods():
+        path = folder / "evaluation_methods.svg"
+        paths.append(_draw_methods(recalls, costs(), path))
     return paths
 
 
@@ -212,16 +214,16 @@ def _draw_gain(readers: Mapping[str, list[Interval]], path: Path) -> Path:
             axis.text(x, one.high + 1.5, f"{one.mean:.1f}", ha="center", fontsize=8)
     axis.set_xticks(range(3), [f"within {budget} tokens" for budget in BUDGETS])
     axis.set_ylabel("evidence that reaches the reader, %")
-    _legend(figure, axis, 2)
+    _legend(figure, axis)
     return _saved(figure, path)
 
 
 def _draw_methods(
-    found: Mapping[str, tuple[str, Interval]], cost: Mapping[str, float], path: Path
+    recalls: Mapping[str, tuple[str, Interval]], cost: Mapping[str, float], path: Path
 ) -> Path:
     title = f"Gain within 1,000 tokens, {questions('methods.md')} questions"
-    figure, (axis, beside) = _figure(1.4 + 0.25 * len(found), title, "x", [3, 2])
-    for place, (name, (family, one)) in enumerate(found.items()):
+    figure, (axis, beside) = _figure(1.4 + 0.25 * len(recalls), title, "x", [3, 2])
+    for place, (name, (family, one)) in enumerate(recalls.items()):
         color = FAMILIES[family]
         axis.errorbar(
             [one.mean],
@@ -229,7 +231,6 @@ def _draw_methods(
             xerr=_error(one),
             capsize=2,
             fmt="o",
-            markersize=5,
             color=color,
             label=family,
         )
@@ -238,11 +239,11 @@ def _draw_methods(
         beside.barh([place], [own], height=0.3, color=color)
         label = f"{own:.1f}" if own else "not measured"
         beside.text(own + 0.1, place, label, va="center", fontsize=8)
-    axis.set_yticks(range(len(found)), list(found), fontsize=9)
+    axis.set_yticks(range(len(recalls)), list(recalls), fontsize=9)
     axis.set_xlabel("evidence found, %, 95% interval")
     beside.set_title("Cost of indexing", loc="left", fontsize=11)
     beside.set_xlabel("encoder's tokens, fixed 200 = 1")
-    _legend(figure, axis, 3)
+    _legend(figure, axis)
     return _saved(figure, path)
 
 
@@ -250,7 +251,7 @@ def _error(one: Interval) -> list[list[float]]:
     return [[one.mean - one.low], [one.high - one.mean]]
 
 
-def _legend(figure: Any, axis: Any, columns: int) -> None:
+def _legend(figure: Any, axis: Any) -> None:
     handles, labels = axis.get_legend_handles_labels()
     first = dict(zip(labels, handles, strict=True))
     figure.legend(
@@ -259,7 +260,7 @@ def _legend(figure: Any, axis: Any, columns: int) -> None:
         frameon=False,
         fontsize=9,
         loc="outside lower center",
-        ncols=columns,
+        ncols=3,
     )
 
 

@@ -67,6 +67,16 @@ def test_the_pictures_in_the_documentation_are_drawn_from_the_results(
         assert words[0] == words[1] and len(words[0]) > 20, drawn.name
 
 
+def test_the_cost_of_a_method_is_what_the_encoder_reads(results: Path) -> None:
+    cost = pictures.costs()
+    assert cost["fixed 200"] == 1 and "D3 (D3Retriever)" not in cost
+    again = cost["PICSplitter(reuse_vectors=False)"] - cost["PICSplitter"]
+    assert again == pytest.approx(1, abs=0.1)
+    assert cost["LangChain SemanticChunker"] > 2
+    (results / "splitters.md").unlink()
+    assert {*cost} - {*pictures.costs()} > {"PICSplitter", "LangChain SemanticChunker"}
+
+
 def test_every_result_is_named_with_its_command() -> None:
     files = {path.name for path in freshness.RESULTS.glob("*.md")}
     assert files - {*evaluation.COMMANDS} <= {"torture.md"}  # by `make torture`
