@@ -73,6 +73,7 @@ lint: install
 	$(BIN)/python scripts/house.py --budget
 	$(BIN)/python scripts/reference.py
 	$(BIN)/mypy
+	@$(BIN)/python benchmarks/freshness.py | tail -n 1  # a count, no failure
 
 docs: install
 	@$(PIP) -e '.[docs]'

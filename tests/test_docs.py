@@ -177,14 +177,14 @@ def test_the_architecture_shows_what_its_steps_give(
 
 
 def test_the_table_of_the_readme_is_that_of_the_results() -> None:
-    from benchmarks.evaluation import FIGURES, figure
-    from benchmarks.pictures import questions
+    from benchmarks.evaluation import ROWS, row
+    from benchmarks.pictures import BUDGETS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8").replace("**", "")
     for name in ("llama_index", "recursive", "fixed", "evidence"):
-        for within in ("_500", "", "_2000"):
-            assert figure(*FIGURES[name + within]) in text
-    assert f"({questions('evidence.md')} questions)" in text
+        cells = row(*ROWS[name])
+        assert cells and all(cells[within] in text for within in BUDGETS)
+        assert f"({cells.n} questions)" in text
 
 
 def test_the_readme_is_read_in_three_minutes() -> None:
