@@ -106,8 +106,9 @@ def _line(promise: Promise, tally: CallStats, cases: int) -> str:
 def _record(results: dict[str, CallStats], options: argparse.Namespace) -> None:
     """Write what came of the promises tried; the rows of others stay those of their last run. A run
     that begins where the recorded one ended is added to it."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from machine import machine_line, versions_line
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.freshness import save
+    from benchmarks.machine import machine_line, versions_line
 
     rows: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     packages = (
@@ -136,7 +137,11 @@ def _record(results: dict[str, CallStats], options: argparse.Namespace) -> None:
                 row = {key: before[key] + value for key, value in row.items()}
             rows[name] = row
     RECORD.write_text(json.dumps(rows, indent=1) + "\n")
-    RECORD.with_suffix(".md").write_text(_page(rows), encoding="utf-8")
+    is_whole = all(
+        row["how"] == [how] for row in rows.values()
+    )  # of this code, all of it
+    scripts = sorted(Path(__file__).parent.glob("*.py")) if is_whole else []
+    save(RECORD.with_suffix(".md"), _page(rows), *map(str, scripts))
 
 
 def _page(rows: dict[str, Any]) -> str:
