@@ -47,7 +47,9 @@ def main() -> None:
 
     try:
         run(
-            [options.doc] if options.doc else [HERE / "docs", HERE / "README.md"],
+            [options.doc]
+            if options.doc
+            else [*sorted((HERE / "docs").glob("*.md")), HERE / "README.md"],
             options.question,
             light=options.light,
         )
