@@ -161,9 +161,8 @@ def _labels_alone(lines: list[NumberedLine]) -> list[NumberedLine]:
         line
         for line in apart
         if not (line.ends or line.is_loose)
-        and not line.mark.string[
-            line.right - 1
-        ].isdigit()  # the page, in a contents list
+        # A last figure is the page, in a contents list.
+        and not line.mark.string[line.right - 1].isdigit()
     ]
     if 2 * len(bare) <= len(apart):
         return []
