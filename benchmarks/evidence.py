@@ -96,8 +96,7 @@ READING = (
     "best single occurrence where any one answers), in percent. {where} "
     "Chunks are handed over in rank order, the "
     "last one cut where the budget ends; `EvidenceRetriever` is given the budget and ends with a "
-    'whole sentence. {users}"{base}" was the best of all chunks in methods.md. "Tokens not '
-    'matched" is the first stage alone: windows of '
+    'whole sentence. {users}"Tokens not matched" is the first stage alone: windows of '
     "vectors and of BM25 over stems, sections and titles. Headers of tables and lead-ins that "
     "stand in front of a passage count, but are no recall. "
     "Intervals hold the central 95 % of 1,000 "
@@ -414,7 +413,6 @@ def page(about: Mapping[str, str], values: Values, pooled: bool) -> str:
     reading = READING.format(
         where=TOGETHER if pooled else ALONE,
         users=OTHERS if USERS in _rows(values) else "",
-        base=BASE,
     )
     title = "# Evidence within a token budget"
     parts = [title + (", sets as pools" if pooled else ""), facts, reading]

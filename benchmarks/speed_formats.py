@@ -1,7 +1,6 @@
 """Reading files of five formats: seconds against markitdown and the libraries that hold their text.
 
-The peers are measured where they are installed: markitdown, python-docx, python-pptx, openpyxl,
-EbookLib and BeautifulSoup.
+Peers that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -36,28 +35,29 @@ def run(repeat: int) -> list[Table]:
     """The one table of this part."""
     rows = []
     figures: dict[str, Any] = {}
-    for suffix, name, library in (
-        ("docx", "python-docx", _docx),
-        ("pptx", "python-pptx", _pptx),
-        ("xlsx", "openpyxl", _xlsx),
-        ("epub", "EbookLib and BeautifulSoup", _epub),
-        ("html", "BeautifulSoup", _html),
+    for suffix, name, module, library in (
+        ("docx", "python-docx", "docx", _docx),
+        ("pptx", "python-pptx", "pptx", _pptx),
+        ("xlsx", "openpyxl", "openpyxl", _xlsx),
+        ("epub", "EbookLib and BeautifulSoup", "ebooklib", _epub),
+        ("html", "BeautifulSoup", "bs4", _html),
     ):
         files = _files(suffix)
-        readers: dict[str, Reader] = {OURS: _ours, name: library}
+        readers: dict[str, Reader] = {OURS: _ours}
+        if find_spec(module):
+            readers[name] = library
         if find_spec("markitdown"):
             from markitdown import MarkItDown
 
             readers["markitdown"] = MarkItDown().convert
         tasks = {key: partial(_each, files, read) for key, read in readers.items()}
         timings = by_turns(tasks, min(repeat, 3))
-        ours = timings[OURS].cpu
         for key, timing in timings.items():
             figures[f"{suffix}, {key}"] = timing.cpu
-            times = spread(ratios(timing.cpu, ours), 2)
+            times = spread(ratios(timing.cpu, timings[OURS].cpu), 2)
             each = spread([1000 * value / len(files) for value in timing.cpu])
             rows.append((suffix, str(len(files)), key, each, times))
-    note = "Whole files to text, in one process, CPU time. A file that is refused ends there."
+    note = "Whole files, in one process, CPU time, refused files too."
     columns = ("format", "files", "reader", "ms a file", "times ours")
     return [
         Table("Files to text", columns, tuple(rows), notes=(note,), figures=figures)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from structrag.chunks.model_splitter import with_own_vectors
 from structrag.citations import cite, text_digest
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore, HostVectors
+from structrag.index.dense import check_width
 from structrag.index.entries import (
     Entry,
     LevelEntry,
@@ -610,16 +612,14 @@ def _with_stored(
 ) -> Vectors:
     """The vectors of a view: new ones with their chunks, and those that the store has."""
     stored = [
-        (i, vectors)
+        (i, vector.astype(np.float32))
         for i, text in enumerate(read.views.texts[view])
-        if text and (vectors := read.stored.vectors.get(text)) is not None
+        for vector in read.stored.vectors.get(text, ())
     ]
     if not stored:
         return Vectors(matrix, np.array(owners, dtype=np.int32))
-    positions = np.concatenate(
-        [owners, *(np.full(len(vectors), i) for i, vectors in stored)]
-    ).astype(np.int32)
-    order = np.argsort(positions, kind="stable")
-    of_stored = [vectors.astype(np.float32) for _, vectors in stored]
-    new = [matrix] if len(owners) else []
-    return Vectors(np.concatenate([*new, *of_stored])[order], positions[order])
+    if owners:
+        check_width(view, matrix.shape[1], len(stored[0][1]), read.chunks[0].doc_id)
+    rows = sorted([*zip(owners, matrix, strict=True), *stored], key=itemgetter(0))
+    positions, vectors = zip(*rows, strict=True)
+    return Vectors(np.stack(vectors), np.array(positions, dtype=np.int32))

@@ -215,11 +215,12 @@ def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> Non
     index.add([document(1)])
     before = state(index)
     index.runner.embedder = HashEmbedder(dimensions=8)
-    with pytest.raises(
-        InvalidAnswer,
-        match="must have 64 dimensions, as in the store; document 'doc2' has 8",
-    ):
-        index.add([document(2)])
+    for changed, text in ((1, "Now with a turbine."), (2, "")):
+        with pytest.raises(
+            InvalidAnswer,
+            match=f"must have 64 dimensions, as in the store; document 'doc{changed}' has 8",
+        ):
+            index.add([document(changed, text)])
     index.runner.embedder = embedder
     assert state(index) == before
 

@@ -294,14 +294,10 @@ class _StoredPiece:
         return cls(atoms, stored.row.texts.get(TOKENS) or "")
 
     def is_cut_as(self, atoms: AtomArrays, first: int, stop: int) -> bool:
-        return all(
-            np.array_equal(own - self.atoms.starts[0], other[first:stop] - start)
-            for own, other in (
-                (self.atoms.starts, atoms.starts),
-                (self.atoms.ends, atoms.ends),
-            )
-            for start in [atoms.starts[first]]
-        )
+        moved = atoms.starts[first] - self.atoms.starts[0]
+        return np.array_equal(
+            self.atoms.starts + moved, atoms.starts[first:stop]
+        ) and np.array_equal(self.atoms.ends + moved, atoms.ends[first:stop])
 
     def vectors(self, text: str) -> Iterator[tuple[str, Array]]:
         """The texts of its atoms with their vectors."""
@@ -375,11 +371,11 @@ class EvidenceAdding(AddBatch):
 
     def _stored(self, group: Sequence[_Outlined]) -> list[dict[str, _StoredPiece]]:
         """The pieces that the store has of documents, by text: no model is asked for them again."""
-        ids = [one.outline.document.id for one in group]
         asks = self._embeds or self.token_encoder is not None
         reader: Any = self.store.reader() if asks and self.alike else None
         stored = []
-        for doc_id in ids:
+        for one in group:
+            doc_id = one.outline.document.id
             pieces: Iterable[StoredRow] = ()
             if reader is not None and doc_id in self.alike:
                 # Workers of an ingestion know of documents that another process stores.
@@ -460,7 +456,9 @@ class EvidenceAdding(AddBatch):
         }
         new = [unit for unit in dict.fromkeys(units) if unit not in vectors]
         answer = yield from ask(Embed(tuple(new), of="sentences"))
-        self.reused += len({*units} & vectors.keys())
+        self.reused += len({*units}) - len(new)
+        for other in [*vectors.values()][: len(new)]:
+            check_width("sentence vectors", len(answer[0]), len(other))
         vectors |= zip(new, answer, strict=True)
         if not units:
             return list(by_document)
