@@ -23,12 +23,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.d3_evidence import BUDGET, Measured, difference, recall
 from benchmarks.d3_systems import document_of
+from benchmarks.evidence import ENCODERS
 from benchmarks.freshness import stamped
 from benchmarks.machine import machine_line
 from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
 from benchmarks.question_sets import Dataset, Question, load_or_exit, visible
-from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
+from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__
 from structrag.evaluation import SpanMeasure
 from structrag.retrieval.d3.routing import SearchedPart
 from structrag.retrieval.d3.scoring import (
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--documents", type=int, default=10, help="of each set")
     parser.add_argument("--sets", default=",".join(SETS))
     options = parser.parse_args(arguments)
-    embedder = minilm()
+    embedder, *_ = ENCODERS["minilm"]()
     target = Path(__file__).parent / "results" / "d3_routing.md"
     for name in options.sets.split(","):
         dataset = sampled(visible(load_or_exit(name)), options.documents, None)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.evidence import KEPT, KeptTokens
+from benchmarks.evidence import ENCODERS
 from benchmarks.freshness import save
 from benchmarks.hiqa_chroma import COLUMNS, PUBLISHED, K
 from benchmarks.machine import machine_line
@@ -242,10 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     dataset = load_or_exit("chroma")
-    _, label = quality.chosen_embedder("minilm")
-    from structrag.models.bundled import minilm
-
-    encoder = KeptTokens(minilm(), KEPT / "tokens")
+    encoder, label, _ = ENCODERS["minilm"]()
     counter, counter_label = quality.reader_counter()
     finds = systems(dataset, encoder, counter)
     of_nears = nears(finds[FIVE])

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.evidence import KEPT, KeptTokens, Setting, shown
+from benchmarks.evidence import ENCODERS, Setting, shown
 from benchmarks.freshness import save
 from benchmarks.machine import machine_line
 from benchmarks.methods import POOLED, sample
@@ -181,10 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
-    quality.chosen_embedder("minilm")
-    from structrag.models.bundled import minilm
-
-    encoder = KeptTokens(minilm(), KEPT / "tokens")
+    encoder, *_ = ENCODERS["minilm"]()
     counter, label = quality.reader_counter()
     found: dict[str, list[Recalls]] = {name: [] for name in METHODS}
     packed: dict[str, list[Recalls]] = {name: [] for name in METHODS}

@@ -27,10 +27,9 @@ import numpy as np
 
 from benchmarks import quality
 from benchmarks.evidence import (
+    ENCODERS,
     EVIDENCE,
-    KEPT,
     UNMATCHED,
-    KeptTokens,
     Setting,
     Unmatched,
     evidence,
@@ -174,10 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
-    quality.chosen_embedder("minilm")
-    from structrag.models.bundled import minilm
-
-    encoder = KeptTokens(minilm(), KEPT / "tokens")
+    encoder, *_ = ENCODERS["minilm"]()
     counter, label = quality.reader_counter()
     words: dict[str, Recalls] = {}
     stems: dict[str, Recalls] = {}
