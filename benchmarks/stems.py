@@ -114,7 +114,8 @@ def recalls(setting: Setting, stems: bool) -> Recalls:
             hits = retriever.search(
                 question.question, MOST, where=setting.where(question)
             )
-            spans = spans_of([hit.chunk for hit in hits])
+            ranked = sorted(hits, key=lambda hit: hit.rank)  # D3 gives reading order
+            spans = spans_of([hit.chunk for hit in ranked])
             found.setdefault(name, []).append(
                 setting.at_budgets(question, spans)[BUDGET]
             )
